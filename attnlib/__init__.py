@@ -1,0 +1,14 @@
+"""attnlib: the code of the course *Attention, Executed*.
+
+One rule: same file name, same function name. `attnlib.reference` has the equations in NumPy, each forward beside its
+hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
+
+    chapter                 where its code lives
+    1  Foundations          reference.ops  .scores  .attention  .kernel  .hard  .monotonic  .sparse  .recurrent
+                            nn.*           the twins
+                            models.seq2seq, data, metrics.alignment
+
+Importing this package loads neither NumPy nor torch; import the module that you need.
+"""
+
+__version__ = "0.1.0"
