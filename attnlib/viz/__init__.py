@@ -1,0 +1,24 @@
+"""Figures in the book's one visual style, safe in light and in dark.
+
+from attnlib import viz
+viz.use_style()                      # once per notebook
+ax = viz.heatmap(P, rows=queries, columns=keys)
+viz.show(ax.figure, alt="What the figure shows, in a sentence.")
+"""
+
+from attnlib.viz.alignment import alignment_plot
+from attnlib.viz.heatmap import heatmap
+from attnlib.viz.source import show_source
+from attnlib.viz.style import INK, PALETTE, SEQUENTIAL, Figure, show, use_style
+
+__all__ = [
+    "INK",
+    "PALETTE",
+    "SEQUENTIAL",
+    "Figure",
+    "alignment_plot",
+    "heatmap",
+    "show",
+    "show_source",
+    "use_style",
+]

@@ -1,0 +1,91 @@
+"""The look of every figure: one ink, one palette, no ground of its own.
+
+Text and axes are drawn in `INK`, on nothing. The book replaces `INK` by the text colour of the page, so a figure follows
+dark mode; elsewhere (Colab, GitHub) it is dark ink on the notebook's white.
+"""
+
+import io
+import re
+from html import escape
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from cycler import cycler
+from IPython.display import display
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure as MatplotlibFigure
+
+INK = "#1f2430"
+# Okabe and Ito's colours without black and yellow: told apart by every kind of colour vision, and visible on both grounds.
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+# Light to dark in one hue, so that "more" reads as "darker" in print too.
+SEQUENTIAL = LinearSegmentedColormap.from_list("attention", ["#f4f7fb", "#9ecae1", "#3182bd", "#08306b"])
+
+
+def use_style() -> None:
+    """Set matplotlib to the book's style; call it once at the top of a notebook."""
+    mpl.rcdefaults()
+    mpl.rcParams.update(
+        {
+            "figure.figsize": (6.4, 3.4),
+            "figure.facecolor": "none",
+            "axes.facecolor": "none",
+            "savefig.facecolor": "none",
+            "font.family": "DejaVu Sans",
+            "font.size": 10,
+            "axes.titlesize": 11,
+            "axes.titlelocation": "left",
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.grid": False,
+            "axes.prop_cycle": cycler(color=PALETTE),
+            "legend.frameon": False,
+            "lines.linewidth": 1.8,
+            "svg.hashsalt": "attnlib",
+            "image.cmap": "viridis",
+        }
+        | dict.fromkeys(
+            ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK
+        )
+    )
+
+
+class Figure:
+    """A finished figure: an SVG with a description, which is also its plain-text form.
+
+    >>> Figure("<svg></svg>", alt="A rising line.")
+    A rising line.
+    """
+
+    def __init__(self, svg: str, *, alt: str) -> None:
+        self.svg, self.alt = svg, alt
+
+    def __repr__(self) -> str:
+        return self.alt
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"image/svg+xml": self.svg, "text/plain": self.alt}
+
+
+def to_svg(figure: MatplotlibFigure, alt: str) -> str:
+    """The figure as an SVG document: no date, reproducible names, its description as `<title>`."""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.S)
+    label = f'role="img" aria-label="{escape(alt)}"'
+    return re.sub(r"<svg ([^>]*)>", rf"<svg {label} \1><title>{escape(alt)}</title>", svg, count=1)
+
+
+def show(figure: MatplotlibFigure, *, alt: str) -> None:
+    """Display a figure once, with a sentence that says what it shows, and close it.
+
+    `alt` is for those who cannot see the figure: write what one would learn from looking.
+    """
+    if len(alt.split()) < 4:
+        raise ValueError(
+            f"show: alt must say in a sentence what the figure shows; got {alt!r}. Name the trend or the numbers."
+        )
+    display(Figure(to_svg(figure, alt), alt=alt))
+    plt.close(figure)

@@ -1,0 +1,86 @@
+"""Figures say what they show, come out byte for byte the same, and take no ground or colour of their own."""
+
+import matplotlib
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from attnlib.reference.ops import softmax
+
+from attnlib import viz
+from attnlib.viz.style import to_svg
+
+
+def a_figure():
+    viz.use_style()
+    ax = viz.heatmap(np.array([[0.25, 0.75], [0.5, 0.5]]), rows=["the", "cat"], columns=["le", "chat"])
+    return ax.figure
+
+
+def test_a_figure_is_reproducible_and_carries_its_description():
+    first = to_svg(a_figure(), "The cat looks at le & chat equally.")
+    second = to_svg(a_figure(), "The cat looks at le & chat equally.")
+    plt.close("all")
+    assert first == second
+    assert 'aria-label="The cat looks at le &amp; chat equally."' in first
+    assert "<title>The cat looks at le &amp; chat equally.</title>" in first
+    assert "<metadata>" not in first
+
+
+def test_text_is_drawn_in_the_ink_the_page_recolours():
+    svg = to_svg(a_figure(), "Weights of two words.")
+    plt.close("all")
+    assert viz.INK in svg
+    assert "#000000" not in svg
+
+
+def test_show_displays_one_svg_with_the_alt_text_as_plain_text(monkeypatch):
+    shown = []
+    monkeypatch.setattr("attnlib.viz.style.display", shown.append)
+    viz.show(a_figure(), alt="Each row sums to one.")
+    (figure,) = shown
+    bundle = figure._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(figure) == "Each row sums to one."
+    assert bundle["image/svg+xml"].startswith("<svg")
+    assert not plt.get_fignums()
+
+
+def test_show_refuses_an_alt_that_says_nothing():
+    with pytest.raises(ValueError, match="alt must say in a sentence what the figure shows; got 'heatmap'"):
+        viz.show(a_figure(), alt="heatmap")
+    plt.close("all")
+
+
+def test_heatmap_puts_row_zero_on_top_and_labels_every_cell():
+    ax = viz.heatmap(np.array([[0.1, 0.9]]), rows=["cat"], columns=["le", "chat"])
+    assert [t.get_text() for t in ax.texts] == ["0.10", "0.90"]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["le", "chat"]
+    assert ax.get_ylim() == (1, 0)
+    plt.close("all")
+
+
+def test_heatmap_refuses_a_batch():
+    with pytest.raises(ValueError, match=r"M must have two axes, rows and columns; got shape \(2, 3, 4\)"):
+        viz.heatmap(np.zeros((2, 3, 4)))
+
+
+def test_alignment_plot_checks_its_words_and_marks_the_gold():
+    with pytest.raises(ValueError, match=r"got P \(1, 2\) for 2 target and 2 source words"):
+        viz.alignment_plot(np.ones((1, 2)) / 2, ["a", "b"], ["c", "d"])
+    ax = viz.alignment_plot(np.eye(2), ["a", "b"], ["c", "d"], gold=[(0, 0), (1, 1)])
+    assert len(ax.lines) == 2
+    plt.close("all")
+
+
+def test_show_source_is_the_packages_own_text_without_its_docstring():
+    source = viz.show_source(softmax)
+    assert "def softmax(" in source.text
+    assert '"""' not in source.text
+    assert '"""' in viz.show_source(softmax, docstring=True).text
+    assert source._repr_mimebundle_()["text/markdown"].startswith("```python\ndef softmax(")
+
+
+def test_show_source_refuses_what_has_no_source():
+    with pytest.raises(TypeError, match="each argument must be a function or a class; got int"):
+        viz.show_source(42)
