@@ -1,7 +1,7 @@
-"""Re-execute notebooks into reproducible bytes: `python tools/run_notebooks.py [notebook ...]` (default: all of book/).
+"""Re-execute notebooks into reproducible bytes: `python tools/run_notebooks.py [notebook ...]`, by default all.
 
-A second run leaves no difference: no timestamps, no kernel version, widget ids in order of use, cell ids kept. A notebook
-whose cells raise is left as it was, and its name and error are printed.
+A second run leaves no difference: no timestamps, no kernel version, widget ids in order of use, cell ids kept.
+A notebook whose cells raise is left as it was, and its name and error are printed.
 """
 
 import argparse

@@ -28,7 +28,7 @@ def heatmap(
 
     values    write each number in its cell (by default up to 64 cells)
     signed    colours that are white at zero, for scores and gradients
-    limits    the values of the two ends of the colour scale; by default 0 to 1 for weights, symmetric for signed
+    limits    the two ends of the colour scale; by default 0 to 1 for weights, symmetric for signed
     """
     if M.ndim != 2:
         raise ValueError(

@@ -1,7 +1,7 @@
 """The look of every figure: one ink, one palette, no ground of its own.
 
-Text and axes are drawn in `INK`, on nothing. The book replaces `INK` by the text colour of the page, so a figure follows
-dark mode; elsewhere (Colab, GitHub) it is dark ink on the notebook's white.
+Text and axes are drawn in `INK`, on nothing. The book replaces `INK` by the text colour of the page, so a figure
+follows dark mode; elsewhere (Colab, GitHub) it is dark ink on the notebook's white.
 """
 
 import io
@@ -16,7 +16,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure as MatplotlibFigure
 
 INK = "#1f2430"
-# Okabe and Ito's colours without black and yellow: told apart by every kind of colour vision, and visible on both grounds.
+# Okabe and Ito's colours without black and yellow: told apart by every kind of colour vision, on both grounds.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 # Light to dark in one hue, so that "more" reads as "darker" in print too.
 SEQUENTIAL = LinearSegmentedColormap.from_list("attention", ["#f4f7fb", "#9ecae1", "#3182bd", "#08306b"])
@@ -85,7 +85,7 @@ def show(figure: MatplotlibFigure, *, alt: str) -> None:
     """
     if len(alt.split()) < 4:
         raise ValueError(
-            f"show: alt must say in a sentence what the figure shows; got {alt!r}. Name the trend or the numbers."
+            f"show: alt must say in a sentence what the figure shows; got {alt!r}. Name the trend."
         )
     display(Figure(to_svg(figure, alt), alt=alt))
     plt.close(figure)
