@@ -1,0 +1,79 @@
+# Attention, Executed. `make` says what there is to make.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+PORT ?= 8000
+PY := .venv/bin/python
+READY := .venv/.ready
+SITE := _build/html
+SOURCES := attnlib tools tests experiments benchmarks book/_ext
+# One thread per process: the tests run in two processes, and small matrices are fastest so.
+export OMP_NUM_THREADS ?= 1
+export PYTHONHASHSEED ?= 0
+PYTEST := $(PY) -m pytest
+IN_TWO := -n 2 --dist loadscope
+
+.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages run experiments bench address clean
+
+help: ## say what there is to make
+	@echo "Attention, Executed"
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1|/' | column -t -s '|'
+
+setup: $(READY) ## set up .venv with everything pinned in requirements.txt
+
+$(READY): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "setup: Python 3.11 or newer is needed; got $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	test -x $(PY) || $(PYTHON) -m venv .venv
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+book: $(READY) ## build the whole book, warnings as errors; ends with the path to open
+	@$(PY) tools/build_book.py
+
+serve: book ## build the book and serve it on http://localhost:8000 (another port: make serve PORT=8001)
+	@$(PY) tools/serve.py --port $(PORT) $(SITE)
+
+check: $(READY) lint types unit doctests ## the everyday loop: lint, types, unit tests, doctests (about a minute)
+
+test: $(READY) lint types unit doctests shapes notebooks book pages ## everything: check, shapes, notebooks, book, pages
+	@echo "make test: everything passed."
+
+lint: $(READY)
+	@echo "== lint"; $(PY) -m ruff check $(SOURCES) book && $(PY) -m ruff format --check $(SOURCES)
+
+types: $(READY)
+	@echo "== types"; $(PY) -m pyright --pythonpath $(PY)
+
+unit: $(READY)
+	@echo "== unit tests"; $(PYTEST) $(IN_TWO) -m "not browser and not built" tests
+
+doctests: $(READY)
+	@echo "== doctests"; $(PYTEST) --doctest-modules attnlib
+
+shapes: $(READY)
+	@echo "== unit tests with every shape annotation checked"
+	@$(PYTEST) $(IN_TWO) -m "not browser and not built and not timing" --jaxtyping-packages=attnlib,beartype.beartype tests
+
+notebooks: $(READY)
+	@echo "== notebooks against their stored outputs"
+	@$(PYTEST) $(IN_TWO) --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg --nbval-cell-timeout=120 book
+
+pages: $(READY) book
+	@echo "== the built book: ledger links and pages in a browser"; $(PYTEST) -m "browser or built" -rs tests
+
+run: $(READY) ## re-execute notebooks and store their outputs (one: make run NB=book/.../x.ipynb)
+	@$(PY) tools/run_notebooks.py $(NB)
+
+experiments: $(READY) ## regenerate the stored results of the longer experiments (tens of minutes)
+	@for script in experiments/[a-z]*.py; do echo "== $$script"; $(PY) $$script; done
+
+address: $(READY) ## after editing publish.toml: set the book's address and repository everywhere
+	@$(PY) tools/set_address.py
+
+clean: ## remove the built book and the environment
+	rm -rf _build .venv
