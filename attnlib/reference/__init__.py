@@ -1,0 +1,11 @@
+"""The equations in NumPy: each forward beside its hand-derived backward.
+
+    ops         linear maps, lengths, softmax and its relatives
+    scores      how well a query fits a key: dot, scaled, multiplicative, additive, cosine, location
+    attention   normalise the scores, average the values; the layer with its three projections
+    kernel      the same average seen as kernel regression
+    hard        one key is drawn instead of averaged        monotonic   alignments that only move forward
+    sparse      few keys are kept                           recurrent   the cells that came before
+
+`attnlib.nn` has the same functions in PyTorch. Nothing here imports torch.
+"""

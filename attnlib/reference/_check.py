@@ -1,0 +1,147 @@
+"""The rules that inputs must keep, one function and one sentence each: who, the rule, what came, what to do.
+
+Both twins use this module. It looks at `.shape`, `.dtype` and comparisons only, so arrays and tensors are treated alike
+and a broken rule reads the same in both; it imports neither NumPy nor torch.
+"""
+
+import math
+from typing import Any
+
+
+def _shape(array: Any) -> str:
+    return str(tuple(array.shape))
+
+
+def _dtype(array: Any) -> str:
+    return str(array.dtype).removeprefix("torch.")
+
+
+def floats(who: str, **arrays: Any) -> None:
+    """Arrays of floating-point numbers, all of one dtype, none empty; entries that are None are skipped."""
+    given = {name: array for name, array in arrays.items() if array is not None}
+    for name, array in given.items():
+        if not hasattr(array, "dtype") or not hasattr(array, "shape"):
+            kind = type(array).__name__
+            raise TypeError(f"{who}: {name} must be an array; got {kind}. Convert it to an array first.")
+        if not _dtype(array).startswith(("float", "bfloat")):
+            raise TypeError(
+                f"{who}: {name} must hold real floating-point numbers; got {_dtype(array)}. "
+                "Convert it to float32 or float64 first."
+            )
+        if 0 in array.shape:
+            raise ValueError(f"{who}: every axis must have at least one entry; got {name} {_shape(array)}.")
+    if len({_dtype(array) for array in given.values()}) > 1:
+        came = ", ".join(f"{name} {_dtype(array)}" for name, array in given.items())
+        raise TypeError(f"{who}: all arrays must have the same dtype; got {came}. Convert them to one dtype.")
+
+
+def matrices(who: str, **arrays: Any) -> None:
+    """`floats` with two axes or more each, and the same leading batch axes."""
+    floats(who, **arrays)
+    for name, array in arrays.items():
+        if len(array.shape) < 2:
+            raise ValueError(
+                f"{who}: {name} needs two axes or more, positions and width; got {_shape(array)}. "
+                f"A single vector becomes a matrix of one row with `{name}[None]`."
+            )
+    if len({tuple(array.shape[:-2]) for array in arrays.values()}) > 1:
+        came = ", ".join(f"{name} {_shape(array)}" for name, array in arrays.items())
+        raise ValueError(
+            f"{who}: all arrays must have the same batch axes; got {came}. Repeat the smaller one to match."
+        )
+
+
+def _same(who: str, rule: str, size: str, axes: dict[str, tuple[Any, int]]) -> None:
+    if len({array.shape[axis] for array, axis in axes.values()}) > 1:
+        came = [f"{name} {_shape(array)} with {size}={array.shape[i]}" for name, (array, i) in axes.items()]
+        raise ValueError(f"{who}: {rule} {size}; got {' and '.join(came)}.")
+
+
+def same_width(who: str, things: str, size: str, **arrays: Any) -> None:
+    """The last axes agree: queries and keys must have the same width d_k."""
+    axes = {name: (array, -1) for name, array in arrays.items()}
+    _same(who, f"{things} must have the same width", size, axes)
+
+
+def same_count(who: str, things: str, size: str, **arrays: Any) -> None:
+    """The axes before the last agree: there is one value for each key."""
+    axes = {name: (array, -2) for name, array in arrays.items()}
+    _same(who, f"{things} must come in the same number", size, axes)
+
+
+def weight(who: str, rows: str, columns: str, X: str, width: int, **weights: Any) -> None:
+    """A weight matrix (rows, columns) as in the book, as many rows as the vectors of X are wide."""
+    for name, W in weights.items():
+        if len(W.shape) != 2 or W.shape[0] != width:
+            raise ValueError(
+                f"{who}: {name} must be ({rows}, {columns}) with {rows}={width}, the width of {X}; "
+                f"got {_shape(W)}. Weights are stored (in, out)."
+            )
+
+
+def same_shape(who: str, **arrays: Any) -> None:
+    """A gradient has the shape of what it is the gradient of."""
+    (first, a), (second, b) = arrays.items()
+    if tuple(a.shape) != tuple(b.shape):
+        raise ValueError(f"{who}: {first} must have the shape of {second}; got {_shape(a)} and {_shape(b)}.")
+
+
+def boolean_mask(who: str, mask: Any, shape: tuple[int, ...]) -> None:
+    """A mask is boolean, True = may look, and broadcasts to the scores; None is no mask."""
+    if mask is None:
+        return
+    if not hasattr(mask, "dtype") or _dtype(mask) != "bool":
+        kind = _dtype(mask) if hasattr(mask, "dtype") else type(mask).__name__
+        raise TypeError(
+            f"{who}: mask must be boolean with True = may look; got {kind}. "
+            "An additive 0/-inf mask becomes boolean with `mask == 0`."
+        )
+    behind = shape[len(shape) - len(mask.shape) :] if len(mask.shape) <= len(shape) else None
+    if behind is None or any(size not in (1, full) for size, full in zip(mask.shape, behind, strict=True)):
+        raise ValueError(
+            f"{who}: mask must broadcast to the shape of the scores {tuple(shape)}; got {_shape(mask)}. "
+            "A mask over keys (b, m) becomes (b, 1, m) with `mask[:, None, :]`."
+        )
+
+
+def finite(who: str, **arrays: Any) -> None:
+    """Neither NaN nor infinity anywhere."""
+    for name, array in arrays.items():
+        bad = ~(abs(array) < math.inf)
+        if bool(bad.any()):
+            raise ValueError(
+                f"{who}: {name} must be finite; got {int(bad.sum())} NaN or infinite entries in {name} {_shape(array)}."
+            )
+
+
+def scores(who: str, S: Any) -> None:
+    """No NaN and no +inf; -inf is a score too: it gets weight zero."""
+    bad = (S != S) | (S == math.inf)  # only NaN differs from itself
+    if bool(bad.any()):
+        raise ValueError(
+            f"{who}: scores must be finite or -inf; got {int(bad.sum())} NaN or +inf entries in S {_shape(S)}."
+        )
+
+
+def some_finite_score(who: str, largest: Any) -> None:
+    """A softmax needs one score above -inf in each row; `largest` holds the largest score of each row."""
+    if bool((largest == -math.inf).any()):
+        raise ValueError(
+            f"{who}: each row needs at least one score above -inf; got a row of -inf only. "
+            "For a query that may look nowhere use masked_softmax with a boolean mask: it gives zeros."
+        )
+
+
+def probabilities(who: str, P: Any) -> None:
+    """No negative entry, no NaN. (Sums are not checked: a gradient check moves one entry at a time.)"""
+    if not bool((P >= 0).all()):
+        raise ValueError(f"{who}: probabilities must not be negative or NaN; got {float(P.min()):g} in P.")
+
+
+def positive(who: str, name: str, number: float, smallest: float = 0.0) -> None:
+    """A positive finite number, for temperatures and bandwidths; `smallest` is the smallest the dtype holds."""
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        raise TypeError(f"{who}: {name} must be a number; got {type(number).__name__}.")
+    if not (0 < number < math.inf and number >= smallest):
+        least = f" and at least {smallest:.3g} in this dtype" if 0 < number < smallest else ""
+        raise ValueError(f"{who}: {name} must be positive and finite{least}; got {name}={number:g}.")
