@@ -1,0 +1,141 @@
+"""What every notebook keeps: it has run from top to bottom, it is plain, and it opens with the one setup cell."""
+
+import ast
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PATHS = sorted((ROOT / "book").glob("[0-9]*/*.ipynb"))
+CODE_LABEL = re.compile(r"\beq-[a-z0-9-]+")
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT / "book"))
+
+
+@pytest.fixture(params=PATHS, ids=name_of)
+def notebook(request):
+    return nbformat.read(request.param, as_version=4)
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+def texts(notebook):
+    return [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+
+
+def tags(cell):
+    return cell.metadata.get("tags", [])
+
+
+def test_there_are_notebooks():
+    assert len(PATHS) >= 7
+
+
+def test_every_cell_has_run_in_order(notebook):
+    counts = [cell.execution_count for cell in code_cells(notebook)]
+    assert counts == list(range(1, len(counts) + 1)), (
+        "nbval is silent about a cell that never ran: `make run`"
+    )
+
+
+def test_no_stored_output_is_an_error_or_a_warning(notebook):
+    for cell in code_cells(notebook):
+        for output in cell.outputs:
+            if "raises-exception" not in tags(cell):
+                assert output.output_type != "error"
+            assert output.get("name") != "stderr", f"a warning is stored under: {cell.source[:60]}"
+
+
+def test_the_text_is_plain_markdown(notebook):
+    leak = re.compile(r"^(```+|:::+)\{[a-z]|\{(eq|ref|numref|cite|prf:ref|doc|term|math)[^}]*\}`", re.M)
+    for text in texts(notebook):
+        assert not leak.search(text), f"directive or role syntax shows as raw text in Colab: {text[:80]}"
+
+
+def test_the_setup_cell_is_the_same_everywhere():
+    first = {path: code_cells(nbformat.read(path, as_version=4))[0] for path in PATHS}
+    assert len({cell.source for cell in first.values()}) == 1, [name_of(path) for path in first]
+    for path, cell in first.items():
+        assert {"remove-cell", "nbval-ignore-output"} <= set(tags(cell)), name_of(path)
+
+
+def asserts_something(source: str) -> bool:
+    tree = ast.parse(re.sub(r"^%.*$", "pass", source, flags=re.M))
+    return any(isinstance(node, ast.Assert) for node in ast.walk(tree)) or "assert_" in source
+
+
+def test_a_cell_whose_output_may_differ_says_why_and_asserts_its_claim(notebook):
+    for cell in code_cells(notebook)[1:]:
+        if "nbval-ignore-output" in tags(cell):
+            assert "#" in cell.source and asserts_something(cell.source), cell.source[:80]
+        assert "nbval-skip" not in tags(cell)
+
+
+def test_figures_are_shown_with_a_description(notebook):
+    for cell in code_cells(notebook):
+        assert "plt.show(" not in cell.source, "show figures with viz.show(figure, alt=...)"
+        for output in cell.outputs:
+            data = output.get("data", {})
+            assert "image/png" not in data, "a figure without description: use viz.show"
+            if "image/svg+xml" in data:
+                assert len(data["text/plain"].split()) >= 8, (
+                    f"say what the figure shows: {data['text/plain']}"
+                )
+
+
+def test_a_section_asks_for_predictions(notebook):
+    asked = sum(text.count("**Predict first.**") for text in texts(notebook))
+    assert asked >= 4, f"{asked} predictions"
+
+
+def test_the_prose_keeps_the_house_words(notebook):
+    for text in texts(notebook):
+        prose = re.sub(r"`[^`]*`", "", text)
+        found = re.findall(r"\b(simply|obviously|trivially|of course)\b", prose, re.I)
+        assert not found, f"{found} in: {text[:80]}"
+
+
+def test_labels_of_equations_are_unique_and_numbers_ascend():
+    labels, numbers = [], []
+    for path in PATHS:
+        for text in texts(nbformat.read(path, as_version=4)):
+            labels += re.findall(r'<a id="(eq-[^"]+)">', text)
+            numbers += [tuple(map(int, n.split("."))) for n in re.findall(r"\\tag\{([\d.]+)\}", text)]
+    assert len(labels) == len(set(labels)), sorted({x for x in labels if labels.count(x) > 1})
+    assert numbers == sorted(set(numbers)), "the equations of a chapter are numbered in reading order"
+
+
+def test_a_reference_to_an_equation_shows_its_number():
+    number_of = {}
+    for path in PATHS:
+        for text in texts(nbformat.read(path, as_version=4)):
+            for label, number in re.findall(
+                r'<a id="(eq-[^"]+)">(?:(?!<a id="eq-).)*?\\tag\{([\d.]+)\}', text, re.S
+            ):
+                number_of[label] = number
+    wrong = []
+    for path in PATHS:
+        for text in texts(nbformat.read(path, as_version=4)):
+            for number, label in re.findall(r"\[\(([\d.]+)\)\]\([^)#]*#(eq-[^)]+)\)", text):
+                if number_of.get(label) != number:
+                    wrong.append((name_of(path), label, number, number_of.get(label)))
+    assert not wrong
+
+
+def test_every_label_named_in_the_package_is_an_equation_of_the_book():
+    labels = set()
+    for path in PATHS:
+        for text in texts(nbformat.read(path, as_version=4)):
+            labels |= set(re.findall(r'<a id="(eq-[^"]+)">', text))
+    named = {}
+    for path in (ROOT / "attnlib").glob("[rn]*/*.py"):
+        for label in CODE_LABEL.findall(path.read_text(encoding="utf-8")):
+            named.setdefault(label, path.name)
+    missing = {label: file for label, file in named.items() if label not in labels}
+    assert not missing
