@@ -100,7 +100,7 @@ def boolean_mask(who: str, mask: Any, shape: tuple[int, ...]) -> None:
     if behind is None or any(size not in (1, full) for size, full in zip(mask.shape, behind, strict=True)):
         raise ValueError(
             f"{who}: mask must broadcast to the shape of the scores {tuple(shape)}; got {_shape(mask)}. "
-            "A mask over keys (b, m) becomes (b, 1, m) with `mask[:, None, :]`."
+            "A mask over keys (b, n) becomes (b, 1, n) with `mask[:, None, :]`."
         )
 
 
@@ -114,12 +114,12 @@ def finite(who: str, **arrays: Any) -> None:
             )
 
 
-def scores(who: str, S: Any) -> None:
+def scores(who: str, given: Any) -> None:
     """No NaN and no +inf; -inf is a score too: it gets weight zero."""
-    bad = (S != S) | (S == math.inf)  # only NaN differs from itself
+    bad = ~(given < math.inf)
     if bool(bad.any()):
         raise ValueError(
-            f"{who}: scores must be finite or -inf; got {int(bad.sum())} NaN or +inf entries in S {_shape(S)}."
+            f"{who}: scores must be finite or -inf; got {int(bad.sum())} NaN or +inf entries in S {_shape(given)}."
         )
 
 

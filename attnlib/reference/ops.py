@@ -114,7 +114,7 @@ def softmax_backward(dP: Float[Array, "*s"], P: Float[Array, "*s"], axis: int = 
     return P * (dP - (P * dP).sum(axis=axis, keepdims=True))  # eq-softmax-backward
 
 
-def softmax_jacobian(P: Float[Array, "m"]) -> Float[Array, "m m"]:
+def softmax_jacobian(P: Float[Array, "n"]) -> Float[Array, "n n"]:
     """The derivative of one row of weights by its scores, diag(P) - P P^T (eq-softmax-jacobian).
 
     >>> softmax_jacobian(np.array([0.25, 0.75]))
@@ -122,8 +122,8 @@ def softmax_jacobian(P: Float[Array, "m"]) -> Float[Array, "m m"]:
            [-0.1875,  0.1875]])
     """
     if P.ndim != 1:
-        raise ValueError(f"softmax_jacobian: P must be one row of weights (m,); got {P.shape}. Choose a row.")
-    return np.diag(P) - np.outer(P, P)  # eq-softmax-jacobian  (m, m)
+        raise ValueError(f"softmax_jacobian: P must be one row of weights (n,); got {P.shape}. Choose a row.")
+    return np.diag(P) - np.outer(P, P)  # eq-softmax-jacobian  (n, n)
 
 
 def masked_softmax(S: Float[Array, "*s"], mask: Bool[Array, "*#s"] | None = None) -> Float[Array, "*s"]:
@@ -215,7 +215,7 @@ def softmax_with_temperature_backward(
     return dZ / T, -float((dZ * finite).sum()) / T**2  # eq-temperature-backward
 
 
-def entropy(P: Float[Array, "*b m"]) -> Float[Array, "*b"] | np.floating:
+def entropy(P: Float[Array, "*b n"]) -> Float[Array, "*b"] | np.floating:
     """How spread out each row of weights is, in nats; 0 log 0 counts as 0 (eq-entropy).
 
     >>> entropy(np.array([[0.5, 0.5], [0.0, 1.0]])) / math.log(2.0)
@@ -226,7 +226,7 @@ def entropy(P: Float[Array, "*b m"]) -> Float[Array, "*b"] | np.floating:
     return 0 - (P * np.log(np.where(P > 0, P, 1))).sum(axis=-1)  # eq-entropy  (*b)
 
 
-def entropy_backward(dH: Float[Array, "*b"] | np.floating, P: Float[Array, "*b m"]) -> Float[Array, "*b m"]:
+def entropy_backward(dH: Float[Array, "*b"] | np.floating, P: Float[Array, "*b n"]) -> Float[Array, "*b n"]:
     """dP = -(log P + 1) dH; where P is zero the slope is infinite and zero is returned (eq-entropy-backward)."""
     slope = np.where(P > 0, -1 - np.log(np.where(P > 0, P, 1)), 0)
     return np.expand_dims(dH, -1) * slope  # eq-entropy-backward
