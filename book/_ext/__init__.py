@@ -1,0 +1,41 @@
+"""The book's Sphinx extension: plain notebook conventions become rich pages.
+
+Bottom-up, each module uses only those above it:
+
+    facts      what is remembered of each page between builds
+    ledger     the rows of book/ledger: schema, loader, counts
+    proofs     do a row's `where` and `proof` lead anywhere, and does the proof assert anything?
+    badges     small links from a page to a row of the ledger
+    anchors    <a id="..."></a> becomes a place that links can point to
+    frames     block quotes with a bold keyword become claim boxes, callouts, theorems, exercises
+    figures    figures become part of the page and take its text colour
+    cells      a code cell that asserts a row says so
+    maths      formulas are typeset while building; one that cannot be is a warning
+    listing    the pages Systems, Equations and Claims
+    pages      the finished page: scripts, fonts, accessible names, a way to run it
+"""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from . import anchors, badges, cells, facts, figures, frames, listing, maths, pages
+
+
+def fingerprint() -> int:
+    """A number of this code: pages that were read by other code are read again."""
+    code = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
+    return int(hashlib.sha256(code).hexdigest()[:8], 16)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    for module in (facts, badges, anchors, frames, figures, cells, maths, listing, pages):
+        module.setup(app)
+    return {
+        "version": "1",
+        "env_version": fingerprint(),
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

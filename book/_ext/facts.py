@@ -1,0 +1,45 @@
+"""What the extension remembers of each page between builds, in Sphinx's environment."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+
+@dataclass
+class PageFacts:
+    """Facts of one page; forgotten as soon as the page is read again."""
+
+    anchors: set[str] = field(default_factory=set)
+    equations: dict[str, str] = field(default_factory=dict)  # id -> LaTeX
+    links: set[tuple[str, str]] = field(default_factory=set)  # (page, id) that this page points to
+    proofs: set[str] = field(default_factory=set)  # ids of ledger rows that a visible cell proves
+    verdicts: list[tuple[str, str, int]] = field(default_factory=list)  # (claim id, verdict, line)
+
+
+def pages(env: BuildEnvironment) -> dict[str, PageFacts]:
+    """All pages' facts by page name."""
+    if not hasattr(env, "course_pages"):
+        env.course_pages = {}  # type: ignore[attr-defined]
+    return env.course_pages  # type: ignore[attr-defined]
+
+
+def facts_of(env: BuildEnvironment, page: str | None = None) -> PageFacts:
+    """The facts of a page, by default of the one that is being read."""
+    return pages(env).setdefault(page or env.docname, PageFacts())
+
+
+def _forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    pages(env).pop(docname, None)
+
+
+def _merge(app: Sphinx, env: BuildEnvironment, docnames: Iterable[str], other: BuildEnvironment) -> None:
+    for docname in docnames:
+        if docname in pages(other):
+            pages(env)[docname] = pages(other)[docname]
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("env-purge-doc", _forget)
+    app.connect("env-merge-info", _merge)

@@ -1,0 +1,62 @@
+"""Figures become part of the page: an SVG output is written into the HTML and follows light and dark.
+
+Text and axes are drawn in one ink, which becomes the text colour of the page. Names inside the drawing get a prefix, so
+that two figures on one page cannot mix up their clips and glyphs.
+"""
+
+import re
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+INK = "#1f2430"
+
+PROLOGUE = re.compile(r"^.*?(?=<svg\b)", re.S)
+NOISE = re.compile(r"<!--.*?-->|<metadata>.*?</metadata>", re.S)
+BLANK = re.compile(r">\s+<")
+TITLE = re.compile(r"<title[^>]*>(.*?)</title>\s*", re.S)
+HEAD = re.compile(r"<svg\b([^>]*)>")
+GIVEN = re.compile(r'\s(?:role|aria-label|version|xmlns)="[^"]*"')
+
+
+def inline(svg: str, prefix: str) -> str:
+    """An SVG document as part of a page: its names prefixed, its ink the page's, its title its accessible name.
+
+    >>> inline('<svg width="9pt"><title>Up.</title><path id="a" style="fill: #1f2430"/></svg>', "f1-")
+    '<svg role="img" aria-label="Up." width="9pt"><path id="f1-a" style="fill: currentColor"/></svg>'
+    """
+    svg = BLANK.sub("><", NOISE.sub("", PROLOGUE.sub("", svg))).strip()
+    title = TITLE.search(svg)
+    label = ' aria-label="{}"'.format(title[1].strip().replace('"', "&quot;")) if title else ""
+    svg = TITLE.sub("", svg, count=1)
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}\1"', svg)
+    svg = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}\1"', svg)
+    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}\1)", svg)
+    svg = re.sub(INK, "currentColor", svg, flags=re.I)
+    return HEAD.sub(lambda m: f'<svg role="img"{label}{GIVEN.sub("", m[1])}>', svg, count=1)
+
+
+class InlineFigures(SphinxTransform):
+    """Replace the image of an SVG output by the drawing itself."""
+
+    default_priority = 212
+
+    def apply(self, **kwargs) -> None:
+        outputs = [
+            node
+            for node in self.document.findall(nodes.container)
+            if node.get("mime_type") == "image/svg+xml"
+        ]
+        for number, output in enumerate(outputs, 1):
+            for image in list(output.findall(nodes.image)):
+                path = Path(self.app.srcdir) / image["uri"].lstrip("/")
+                drawing = inline(path.read_text("utf8"), f"f{number}-")
+                raw = nodes.raw("", f'<div class="figure">{drawing}</div>', format="html")
+                raw.source, raw.line = image.source, image.line
+                image.replace_self(raw)
+
+
+def setup(app: Sphinx) -> None:
+    app.add_transform(InlineFigures)

@@ -1,0 +1,192 @@
+"""The ledger: every system, equation and claim of the five documents, as data.
+
+    book/ledger/systems.yml    S001 ...   id, name, text, sources, chapter, where, proof
+    book/ledger/equations.yml  E001 ...   id, name, text, math, numbers, chapter, where, proof
+    book/ledger/claims.yml     C001 ...   id, text, sources, chapter, verdict, correct, where, proof
+    book/ledger/syllabus.yml   chapter -> the ids it must teach
+
+`where` is a place on a page, `01-foundations/2-the-attention-function#s001`; `proof` is a notebook cell that carries
+the id as a tag and asserts it, `book/01-foundations/2-the-attention-function.ipynb::S001`, or a test,
+`tests/reference/test_ops.py::test_rows_sum_to_one`. Both may be lists. `numbers` says under which number an equation
+stands in each document: `{D1: ["1.8", "2.24"], D2: ["§3.4"]}`.
+
+Run as a script, this prints how much of each chapter is done.
+"""
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+KINDS = {"systems": "S", "equations": "E", "claims": "C"}
+VERDICTS = ("FALSE", "IMPRECISE", "UNDETERMINED", "TRUE")
+DOCUMENTS = {
+    "D1": "Monograph",
+    "D2": "Mathematical foundations",
+    "D3": "Lecture 17",
+    "D4": "Overview",
+    "D5": "Paper analysis",
+}
+ALWAYS = {"id", "chapter", "text"}
+FIELDS = {
+    "systems": ALWAYS | {"name", "sources"},
+    "equations": ALWAYS | {"name", "math", "numbers"},
+    "claims": ALWAYS | {"sources", "verdict", "correct"},
+}
+LATER = {"where", "proof"}
+CHAPTER = re.compile(r"\d\d [a-z].*")
+SOURCE = re.compile(r"D[1-5]( .+)?")
+WHERE = re.compile(r"[\w/-]+#[\w-]+")
+PROOF = re.compile(r"[\w./-]+\.(ipynb|py)::[\w:\[\]-]+")
+
+
+class LedgerError(ValueError):
+    """A row breaks the schema; the message says which, how, and what to do."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the ledger."""
+
+    id: str
+    kind: str  # systems, equations or claims
+    chapter: str
+    text: str
+    where: tuple[str, ...] = ()
+    proof: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    name: str = ""
+    math: str = ""
+    verdict: str = ""
+    correct: str = ""
+    numbers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """The documents that the row comes from, in order."""
+        return tuple(sorted({source[:2] for source in self.sources} | set(self.numbers)))
+
+    @property
+    def done(self) -> bool:
+        """Taught and proved; that both lead somewhere is what tests/test_ledger.py sees to."""
+        return bool(self.where and self.proof)
+
+
+def row_of(kind: str, raw: Mapping[str, Any]) -> Row:
+    """Check one row of a YAML file and make it a `Row`."""
+    name = raw.get("id", "?")
+    missing, unknown = sorted(FIELDS[kind] - set(raw)), sorted(set(raw) - FIELDS[kind] - LATER)
+    _rule(
+        kind,
+        name,
+        not missing,
+        f"a row needs {', '.join(sorted(FIELDS[kind]))}; missing: {', '.join(missing)}.",
+    )
+    _rule(kind, name, not unknown, f"unknown field {', '.join(unknown)}; remove it or correct its spelling.")
+    form = rf"{KINDS[kind]}\d{{3}}"
+    _rule(
+        kind, name, re.fullmatch(form, str(name)), f"an id is {KINDS[kind]} and three digits; got {name!r}."
+    )
+    _rule(
+        kind,
+        name,
+        CHAPTER.fullmatch(raw["chapter"]),
+        f"chapter is like '01 foundations'; got {raw['chapter']!r}.",
+    )
+    numbers = {document: _tuple(value) for document, value in (raw.get("numbers") or {}).items()}
+    sources = _tuple(raw.get("sources"))
+    for source in (*sources, *numbers):
+        _rule(kind, name, SOURCE.fullmatch(source), f"a source is like 'D2 §7 Step 4'; got {source!r}.")
+    _rule(kind, name, sources or numbers, "a row names at least one source.")
+    for where in _tuple(raw.get("where")):
+        _rule(kind, name, WHERE.fullmatch(where), f"where is page#anchor without .html; got {where!r}.")
+    for proof in _tuple(raw.get("proof")):
+        _rule(kind, name, PROOF.fullmatch(proof), f"proof is file::tag or file::test; got {proof!r}.")
+    if kind == "claims":
+        verdict = raw["verdict"]
+        _rule(
+            kind,
+            name,
+            verdict in VERDICTS,
+            f"verdict is one of {', '.join(VERDICTS)}, quoted; got {verdict!r}.",
+        )
+    texts = {
+        key: str(raw.get(key, "")).strip()
+        for key in ("chapter", "text", "name", "math", "verdict", "correct")
+    }
+    where, proof = _tuple(raw.get("where")), _tuple(raw.get("proof"))
+    return Row(id=name, kind=kind, where=where, proof=proof, sources=sources, numbers=numbers, **texts)
+
+
+def load(folder: Path) -> dict[str, Row]:
+    """All rows by id. Read again only when a file has changed."""
+    files = [folder / f"{kind}.yml" for kind in KINDS]
+    return _load(tuple((file, file.stat().st_mtime_ns if file.exists() else 0) for file in files))
+
+
+@lru_cache(maxsize=4)
+def _load(files: tuple[tuple[Path, int], ...]) -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    for file, changed in files:
+        for raw in (_read(file) or []) if changed else []:
+            row = row_of(file.stem, raw)
+            _rule(row.kind, row.id, row.id not in rows, "the id occurs twice; an id names one row.")
+            rows[row.id] = row
+    return rows
+
+
+def load_syllabus(folder: Path) -> dict[str, list[str]]:
+    """Chapter -> ids that belong to it."""
+    syllabus = _read(folder / "syllabus.yml") or {}
+    return {chapter: " ".join(groups.values()).split() for chapter, groups in syllabus.items()}
+
+
+def counts(
+    rows: Mapping[str, Row], syllabus: Mapping[str, list[str]]
+) -> dict[str, dict[str, tuple[int, int]]]:
+    """Per chapter and kind: rows done, rows due.
+
+    >>> rows = {"S001": Row("S001", "systems", "01 foundations", "", where=("a#s001",), proof=("b.py::test_c",))}
+    >>> counts(rows, {"01 foundations": ["S001", "S002"]})
+    {'01 foundations': {'systems': (1, 2)}}
+    """
+    table: dict[str, dict[str, tuple[int, int]]] = {}
+    for chapter, ids in syllabus.items():
+        table[chapter] = {}
+        for kind, letter in KINDS.items():
+            due = [i for i in ids if i.startswith(letter)]
+            if due:
+                table[chapter][kind] = (sum(i in rows and rows[i].done for i in due), len(due))
+    return table
+
+
+def _rule(kind: str, name: object, holds: object, sentence: str) -> None:
+    if not holds:
+        raise LedgerError(f"ledger: {kind}.yml, row {name}: {sentence}")
+
+
+def _tuple(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return tuple(str(v) for v in value) if isinstance(value, list | tuple) else (str(value),)
+
+
+def _read(file: Path) -> Any:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(file.read_text("utf8"), Loader=loader)
+
+
+def main(folder: Path) -> int:
+    table = counts(load(folder), load_syllabus(folder))
+    for chapter, kinds in table.items():
+        print(f"{chapter}: " + ", ".join(f"{kind} {done}/{due}" for kind, (done, due) in kinds.items()))
+    return 0 if all(done == due for kinds in table.values() for done, due in kinds.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(__file__).resolve().parent.parent / "ledger"))
