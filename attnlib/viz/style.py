@@ -7,6 +7,7 @@ follows dark mode; elsewhere (Colab, GitHub) it is dark ink on the notebook's wh
 import io
 import re
 from html import escape
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -25,29 +26,25 @@ SEQUENTIAL = LinearSegmentedColormap.from_list("attention", ["#f4f7fb", "#9ecae1
 def use_style() -> None:
     """Set matplotlib to the book's style; call it once at the top of a notebook."""
     mpl.rcdefaults()
-    mpl.rcParams.update(
-        {
-            "figure.figsize": (6.4, 3.4),
-            "figure.facecolor": "none",
-            "axes.facecolor": "none",
-            "savefig.facecolor": "none",
-            "font.family": "DejaVu Sans",
-            "font.size": 10,
-            "axes.titlesize": 11,
-            "axes.titlelocation": "left",
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": False,
-            "axes.prop_cycle": cycler(color=PALETTE),
-            "legend.frameon": False,
-            "lines.linewidth": 1.8,
-            "svg.hashsalt": "attnlib",
-            "image.cmap": "viridis",
-        }
-        | dict.fromkeys(
-            ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK
-        )
-    )
+    look: dict[Any, Any] = {
+        "figure.figsize": (6.4, 3.4),
+        "figure.facecolor": "none",
+        "axes.facecolor": "none",
+        "savefig.facecolor": "none",
+        "font.family": "DejaVu Sans",
+        "font.size": 10,
+        "axes.titlesize": 11,
+        "axes.titlelocation": "left",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.prop_cycle": cycler(color=PALETTE),
+        "legend.frameon": False,
+        "lines.linewidth": 1.8,
+        "svg.hashsalt": "attnlib",
+    }
+    for name in ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"):
+        look[name] = INK
+    mpl.rcParams.update(look)
 
 
 class Figure:
