@@ -53,7 +53,7 @@ class InlineFigures(SphinxTransform):
             for image in list(output.findall(nodes.image)):
                 path = Path(self.app.srcdir) / image["uri"].lstrip("/")
                 drawing = inline(path.read_text("utf8"), f"f{number}-")
-                raw = nodes.raw("", f'<div class="figure">{drawing}</div>', format="html")
+                raw = nodes.raw("", f'<div class="drawing">{drawing}</div>', format="html")
                 raw.source, raw.line = image.source, image.line
                 image.replace_self(raw)
 

@@ -7,6 +7,7 @@ lists the rows as plain HTML, complete without scripts; `course.js` adds the sea
 the places where it is taught and to the cell or test that proves it.
 """
 
+import json
 from html import escape
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 from .anchors import register
 from .badges import rows_of
 from .facts import facts_of, pages
-from .ledger import KINDS, VERDICTS, Row
+from .ledger import DOCUMENTS, KINDS, VERDICTS, Row
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +104,8 @@ def summary(rows: list[Row]) -> nodes.paragraph:
 
 
 def visit_list(self, node: RowList) -> None:
-    self.body.append(f'<ol class="ledger" data-kind="{node["kind"]}">\n')
+    names = escape(json.dumps(DOCUMENTS))
+    self.body.append(f'<ol class="ledger" data-kind="{node["kind"]}" data-names="{names}">\n')
 
 
 def depart_list(self, node: RowList) -> None:
@@ -115,7 +117,7 @@ def visit_item(self, node: RowItem) -> None:
     data = f'data-chapter="{escape(row.chapter)}" data-documents="{" ".join(row.documents)}"'
     if row.verdict:
         data += f' data-verdict="{row.verdict.lower()}"'
-    self.body.append(f'<li id="{row.id.lower()}" class="row" {data}>')
+    self.body.append(f'<li id="{row.id.lower()}" class="ledger-row" {data}>')
 
 
 def depart_item(self, node: RowItem) -> None:

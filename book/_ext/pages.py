@@ -1,28 +1,110 @@
-"""The finished page: no script that it does not need, accessible names, a way to run it.
+"""The finished page: no script that it does not need, accessible names, formulas for previews.
 
-The theme loads 1.4 MB of icon script on every page and gives a few controls names that contradict their labels. Both
-are mended here, on the finished HTML of each page that is written.
+The theme loads 1.4 MB of icon script on every page, stops the first paint for the search index, and gives a few
+controls names that contradict their labels. That is mended here, on the HTML of each page as it is written.
 """
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
+from sphinx.util import logging
+from sphinxcontrib.katex import KaTeXError
+
+from .facts import facts_of, pages
+from .maths import render
+
+logger = logging.getLogger(__name__)
 
 VENDORED = "book/_vendor/katex/katex.min.css"
+SECTION = re.compile(r"book/(\d\d)-([\w-]+)/(\d+)-[\w-]+")
 
-# What a page starts with: the fonts of its first lines, wanted at once. From a file:// page they may not be preloaded.
-PRELOADED = ("fonts/source-serif-4-latin-wght-normal.woff2", "fonts/source-sans-3-latin-wght-normal.woff2")
-PRELOAD = """<script>if(location.protocol!="file:")for(const f of {files})\
-document.write('<link rel="preload" as="font" type="font/woff2" crossorigin href="'+f+'">')</script>
-"""
+# The fonts that the first lines need, asked for before the style sheets are read. A file:// page may not preload.
+FONTS = ("fonts/source-serif-4-latin-wght-normal.woff2", "fonts/source-sans-3-latin-wght-normal.woff2")
+MATHS_FONTS = ("katex/fonts/KaTeX_Main-Regular.woff2", "katex/fonts/KaTeX_Math-Italic.woff2")
 
-REPAIRS: list[tuple[re.Pattern[str], str]] = [
-    # The icons are drawn by the style sheet.
-    (re.compile(r"<script[^>]*fontawesome\.js[^>]*></script>\s*"), ""),
-    (re.compile(r'<link[^>]*rel="preload"[^>]*fontawesome\.js[^>]*/?>\s*'), ""),
+REPAIRS: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
+    # Icons are drawn by the style sheet.
+    (r"\s*<(?:script|link)[^>]*fontawesome\.js[^>]*>(?:</script>)?", ""),
+    # Scripts wait until the page is there; only the options are needed by what stands between them.
+    (
+        r'<script src="([^"]*_static/(?!documentation_options)[^"]*|[^"]*searchindex\.js)">',
+        r'<script defer src="\1">',
+    ),
+    # The same element twice.
+    (r'\s*<meta name="viewport" content="width=device-width, initial-scale=1" ?/>', ""),
+    # What is read aloud is what is written; the sidebar's title belongs to a landmark.
+    (r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"', r"\1"),
+    (
+        r'<div class="sidebar-primary-items__start',
+        r'<div role="navigation" aria-label="Book" class="sidebar-primary-items__start',
+    ),
 ]
+COMPILED = [(re.compile(pattern), replacement) for pattern, replacement in REPAIRS]
+
+
+def preload(content_root: str, files: tuple[str, ...]) -> str:
+    """A line of script that asks for fonts at once."""
+    wanted = ",".join(f'"{content_root}_static/{file}"' for file in files)
+    link = "<link rel=preload as=font type=font/woff2 crossorigin href='\"+f+\"'>"
+    return (
+        f'<script>if(location.protocol!="file:")for(const f of [{wanted}])document.write("{link}")</script>'
+    )
+
+
+def tidy(html: str) -> str:
+    """One finished page, repaired."""
+    for pattern, replacement in COMPILED:
+        html = pattern.sub(replacement, html)
+    root = re.search(r'<html[^>]*data-content_root="([^"]*)"', html)
+    if root:
+        fonts = FONTS + MATHS_FONTS if 'class="katex"' in html else FONTS
+        html = html.replace("<head>", f"<head>\n    {preload(root[1], fonts)}", 1)
+    return html
+
+
+def tidy_what_is_written(app: Sphinx) -> None:
+    """Every page passes through the template engine; ours is the last hand."""
+    templates = getattr(app.builder, "templates", None)
+    if templates is None:
+        return
+    render_template = templates.render
+
+    def render_and_tidy(name: str, context: dict[str, Any]) -> str:
+        text = render_template(name, context)
+        return tidy(text) if name.endswith(".html") else text
+
+    templates.render = render_and_tidy
+
+
+def add_to_body(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
+) -> None:
+    """`Foundations · 1.2` above the title of book/01-foundations/2-..., and the formulas that its links may show."""
+    if "body" not in context:
+        return
+    found = SECTION.fullmatch(pagename)
+    if found:
+        name = found[2].replace("-", " ").capitalize()
+        eyebrow = f'<p class="eyebrow">{name} · {int(found[1])}.{found[3]}</p>\n<h1>'
+        context["body"] = context["body"].replace("<h1>", eyebrow, 1)
+    context["body"] += previews(app, pagename)
+
+
+def previews(app: Sphinx, page: str) -> str:
+    """The equations of other pages that this page links to, kept out of sight until a link is pointed at."""
+    text = ""
+    for there, label in sorted(facts_of(app.env, page).links):
+        latex = pages(app.env)[there].equations.get(label) if there in pages(app.env) else None
+        if latex:
+            try:
+                text += f'<template data-equation="{label}"><div class="math">{render(latex, True)}</div></template>\n'
+            except KaTeXError:
+                continue  # the page that it stands on has the warning
+    return text
 
 
 def check_vendored(app: Sphinx) -> None:
@@ -32,22 +114,23 @@ def check_vendored(app: Sphinx) -> None:
         )
 
 
-def tidy(html: str) -> str:
-    """One finished page, repaired."""
-    for pattern, replacement in REPAIRS:
-        html = pattern.sub(replacement, html)
-    return html
-
-
-def tidy_what_is_written(app: Sphinx) -> None:
-    """Every page passes through the template engine; ours is the last hand."""
-    templates = getattr(app.builder, "templates", None)
-    if templates is None:
+def drop_icon_fonts(app: Sphinx, exception: Exception | None) -> None:
+    """Icon fonts, their 90 KB of style and source maps are not shipped: nothing refers to them."""
+    static = Path(app.outdir) / "_static"
+    style = static / "styles" / "pydata-sphinx-theme.css"
+    if exception or not style.exists():
         return
-    render = templates.render
-    templates.render = lambda name, context: (
-        tidy(render(name, context)) if name.endswith(".html") else render(name, context)
-    )
+    text = style.read_text("utf8")
+    slim = re.sub(r"(?<=[{}/])(\.fa[\w-]*[^{},]*,?)+\{[^{}]*\}", "", text)
+    slim = re.sub(r"@font-face\{[^{}]*\}|/\*# sourceMappingURL=[^*]*\*/", "", slim)
+    if slim != text:
+        style.write_text(slim, "utf8")
+    for file in (
+        *static.glob("vendor/fontawesome/**/*.*"),
+        *static.rglob("*.map"),
+        *static.glob("scripts/fontawesome.js*"),
+    ):
+        file.unlink(missing_ok=True)
 
 
 def forget_after_warnings(app: Sphinx, exception: Exception | None) -> None:
@@ -59,4 +142,6 @@ def forget_after_warnings(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     app.connect("builder-inited", check_vendored)
     app.connect("builder-inited", tidy_what_is_written)
+    app.connect("html-page-context", add_to_body)
+    app.connect("build-finished", drop_icon_fonts)
     app.connect("build-finished", forget_after_warnings)

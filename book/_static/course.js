@@ -1,0 +1,142 @@
+/* What a page does besides being read. Without scripts everything is still there: these are conveniences.
+   1. A box that is wider than the screen can be scrolled with the keyboard.
+   2. Pointing at a link to an equation, or moving the focus to it, shows the equation.
+   3. The pages of the ledger get a search box and filters. */
+(() => {
+  "use strict";
+
+  const make = (tag, attributes = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  };
+
+  /* 1. */
+  const BOXES = ".katex-display, .drawing, .pst-scrollable-table-container, .bd-article pre, .preview";
+  const letScroll = () => {
+    for (const box of document.querySelectorAll(BOXES)) {
+      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+      else if (box.tabIndex === 0) box.removeAttribute("tabindex");
+    }
+  };
+
+  /* 2. */
+  const previewOf = (link) => {
+    const url = new URL(link.href, location.href);
+    const label = decodeURIComponent(url.hash.slice(1));
+    if (!label.startsWith("eq-")) return null;
+    const stored = document.querySelector(`template[data-equation="${CSS.escape(label)}"]`);
+    if (stored) return stored.content.cloneNode(true);
+    if (url.pathname !== location.pathname) return null;
+    const equation = document.getElementById(label);
+    if (!equation) return null;
+    const copy = equation.cloneNode(true);
+    copy.removeAttribute("id");
+    return copy;
+  };
+
+  let box = null;
+  let timer = 0;
+  const hide = () => {
+    clearTimeout(timer);
+    if (box) box.remove();
+    box = null;
+  };
+  const show = (link) => {
+    hide();
+    const content = previewOf(link);
+    if (!content) return;
+    box = make("div", { class: "preview", "aria-hidden": "true" }, content);
+    document.querySelector(".bd-article").append(box);
+    const frame = box.offsetParent.getBoundingClientRect();
+    const at = link.getBoundingClientRect();
+    const left = Math.min(Math.max(8, at.left), document.documentElement.clientWidth - box.offsetWidth - 8);
+    const above = at.top > box.offsetHeight + 60;
+    box.style.left = `${left - frame.left}px`;
+    box.style.top = `${(above ? at.top - box.offsetHeight - 6 : at.bottom + 6) - frame.top}px`;
+  };
+  const watch = () => {
+    for (const link of document.querySelectorAll('.bd-article a[href*="#eq-"]')) {
+      link.addEventListener("pointerenter", () => (timer = setTimeout(show, 120, link)));
+      link.addEventListener("pointerleave", hide);
+      link.addEventListener("focus", () => show(link));
+      link.addEventListener("blur", hide);
+      link.addEventListener("click", hide);
+    }
+    document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+  };
+
+  /* 3. */
+  const FILTERS = [
+    ["chapter", "Chapter", (row) => [row.dataset.chapter]],
+    ["document", "Document", (row) => row.dataset.documents.split(" ")],
+    ["verdict", "Verdict", (row) => (row.dataset.verdict ? [row.dataset.verdict] : [])],
+  ];
+  const filterLedger = (list) => {
+    const rows = [...list.children];
+    const texts = rows.map((row) => row.textContent.toLowerCase());
+    const names = JSON.parse(list.dataset.names);
+    const wanted = new URLSearchParams(location.search);
+    const search = make("input", { type: "search", id: "ledger-search", autocomplete: "off" });
+    search.value = wanted.get("q") || "";
+    const tools = make("form", { class: "ledger-tools", role: "search", "aria-label": "Rows of this page" });
+    tools.append(make("label", { class: "wide", for: "ledger-search" }, "Search", search));
+    const active = [];
+    for (const [name, title, valuesOf] of FILTERS) {
+      const count = new Map();
+      for (const row of rows) for (const value of valuesOf(row)) count.set(value, (count.get(value) || 0) + 1);
+      if (count.size < 2) continue;
+      const select = make("select", { id: `ledger-${name}` }, make("option", { value: "" }, "all"));
+      for (const value of [...count.keys()].sort()) {
+        const name = names[value] ? `${value} ${names[value]}` : value;
+        select.append(make("option", { value }, `${name} (${count.get(value)})`));
+      }
+      select.value = wanted.get(name) || "";
+      tools.append(make("label", { for: select.id }, title, select));
+      active.push([name, select, valuesOf]);
+    }
+    const shown = make("output", { for: "ledger-search" });
+    tools.append(shown);
+
+    const apply = () => {
+      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let number = 0;
+      rows.forEach((row, i) => {
+        const fits =
+          words.every((word) => texts[i].includes(word)) &&
+          active.every(([, select, valuesOf]) => !select.value || valuesOf(row).includes(select.value));
+        row.hidden = !fits;
+        number += fits;
+      });
+      shown.textContent = number === rows.length ? `${rows.length} rows` : `${number} of ${rows.length} rows`;
+    };
+    const remember = () => {
+      const query = new URLSearchParams();
+      if (search.value) query.set("q", search.value);
+      for (const [name, select] of active) if (select.value) query.set(name, select.value);
+      if (location.protocol !== "file:") history.replaceState(null, "", `${query.size ? `?${query}` : location.pathname}`);
+    };
+    const reveal = () => {
+      const row = document.getElementById(location.hash.slice(1));
+      if (!row || !row.hidden) return;
+      tools.reset();
+      search.value = "";
+      apply();
+      row.scrollIntoView();
+    };
+    tools.addEventListener("input", () => { apply(); remember(); });
+    tools.addEventListener("submit", (event) => event.preventDefault());
+    window.addEventListener("hashchange", reveal);
+    list.before(tools);
+    apply();
+    reveal();
+  };
+
+  letScroll();
+  watch();
+  document.querySelectorAll("ol.ledger").forEach(filterLedger);
+  window.addEventListener("resize", letScroll);
+  document.fonts?.ready.then(letScroll);
+  document.addEventListener("toggle", letScroll, true);
+})();
