@@ -1,0 +1,664 @@
+"""The engine of the exercises: what a wrong answer gets, what it cannot do to the session, and how progress is kept."""
+
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from attnlib.exercises import (
+    WrongAnswer,
+    check,
+    exercise,
+    hint,
+    learner,
+    load_progress,
+    progress,
+    progress_code,
+    progress_on_drive,
+    reset,
+    solution,
+    store,
+    todo,
+)
+from attnlib.exercises.attempts import is_untouched
+from attnlib.exercises.model import AnswerExercise, CodeExercise, Mistake
+from attnlib.exercises.registry import find
+from attnlib.exercises.results import Note, as_html
+from attnlib.exercises.tables import SideBySide
+
+ID = "foundations.softmax"
+COMMON = {"level": 1, "minutes": 5, "page": "01-foundations/4-x", "task": "Do it.", "hints": ("a", "b", "c")}
+
+
+@pytest.fixture(autouse=True)
+def own_progress(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTNLIB_PROGRESS", str(tmp_path / "data" / "progress.json"))
+    store._memory.clear()
+    store.notices()
+    return tmp_path / "data" / "progress.json"
+
+
+def right(S):
+    E = np.exp(S - S.max(axis=-1, keepdims=True))
+    return E / E.sum(axis=-1, keepdims=True)
+
+
+def double(x):
+    """Twice x."""
+    y = 2 * x
+    return y + 1 - 1
+
+
+PLANTED = CodeExercise(
+    id="foundations.planted",
+    title="Twice",
+    kind="write",
+    solution=double,
+    cases=lambda rng: {"three": (rng.normal(size=3),), "two by two": (rng.normal(size=(2, 2)),)},
+    mistakes=(Mistake("three times", "This is three times x.", {"2 * x": "3 * x"}),),
+    **COMMON,
+)
+
+
+def graded(answer, planted=PLANTED, **options):
+    return learner.graded(planted, answer, **options)
+
+
+# What a wrong answer gets, in the order in which it is told
+
+
+def test_an_unwritten_function_is_not_attempted():
+    def stub(S):
+        """My softmax."""
+
+    def bare(S):
+        pass
+
+    def unwritten(S):
+        raise NotImplementedError
+
+    for answer in (..., None, stub, bare, unwritten, find(ID, "test").stub_function):
+        found = check(ID, answer)
+        assert found.status == "not attempted" and not found.passed
+    assert found.message == check(ID).message, "always the same words, so that a notebook can store them"
+
+
+def test_an_unwritten_function_leaves_no_trace(own_progress):
+    check(ID, ...)
+    assert not own_progress.exists()
+
+
+def test_a_stub_is_recognised_without_its_docstring_and_without_its_source():
+    stub = find("foundations.scale-repair", "test")
+    text = "def scaled_scores(Q, K):\n    # my own comment\n" + stub.stub.split('"""\n')[1]
+    namespace = {"math": math}
+    exec(text, namespace)
+    assert check(stub.id, namespace["scaled_scores"]).status == "not attempted"
+    exec(text.replace("/ d_k", "/ d_k**0.5"), namespace)
+    assert not is_untouched(namespace["scaled_scores"], stub.stub_function, stub.stub)
+
+
+def test_a_repair_inside_a_text_counts_as_an_attempt():
+    def product(Q, K):
+        return np.einsum("id,jd->ij", Q, K)
+
+    def repaired(Q, K):
+        return np.einsum("id,jd->ji", Q, K)
+
+    namespace = {"np": np}
+    for function in (product, repaired):
+        text = f'def product(Q, K):\n    """It."""\n    return np.einsum("{function.__code__.co_consts[1]}", Q, K)\n'
+        exec(text, namespace)
+        assert is_untouched(product, namespace["product"], text) is (function is product)
+
+
+def test_a_blank_left_in_the_code_is_pointed_at():
+    def half_done(S):
+        E = ...
+        return E / E.sum(axis=-1, keepdims=True)
+
+    found = check(ID, half_done)
+    assert found.status == "error" and "A `...` of the stub is still in your code." in found.message
+
+
+def test_a_result_in_place_of_the_function():
+    assert "wants the function itself, `softmax`" in check(ID, np.ones(3)).message
+
+
+def test_a_wrong_signature():
+    found = check(ID, lambda: 1)
+    assert "called with 1 argument, `(S)`" in found.message
+    assert "called with 3 arguments, `(Q, K, V)`" in check("foundations.attention-matrices", right).message
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda x: (2 * x, None)[1], "returns None; is its `return` missing?"),
+        (
+            lambda x: (2 * x).tolist(),
+            "returns a list, expected a NumPy array. Turn it into one with `np.array(...)`",
+        ),
+        (lambda x: (2 * x, x), "returns a tuple of 2, expected a NumPy array"),
+        (lambda x: 2 * x[..., :1], "has shape (1,), expected (3,)"),
+        (lambda x: (2 * x).astype(np.float32), "is float32, expected float64"),
+        (lambda x: np.where(x == x.flat[1], np.nan, 2 * x), "is nan in 1 of 3 places, first at [1]"),
+        (lambda x: 2 * x + (np.arange(x.size).reshape(x.shape) == 2), "differs. At [2] yours is"),
+        (lambda x: x[..., None] @ x, "raised an error"),
+    ],
+)
+def test_the_first_trouble_is_told(answer, words):
+    found = graded(answer)
+    assert not found.passed and not found.named
+    assert words in found.message
+
+
+def test_a_known_mistake_is_named_and_explained():
+    found = check(ID, lambda S: np.exp(S) / np.exp(S).sum(axis=-1, keepdims=True))
+    assert found.named == ("no maximum subtracted",)
+    assert "inf / inf is nan" in found.message
+    assert found.figure is not None and found.figure.first == (1, 0)
+
+
+def test_two_mistakes_at_once_are_both_named():
+    def attention(Q, K, V):
+        E = np.exp(Q @ K.swapaxes(-1, -2))
+        return E / E.sum(axis=-1, keepdims=True) @ V
+
+    found = check("foundations.attention-matrices", attention)
+    assert set(found.named) == {"√d_k is missing", "no maximum subtracted"}
+    assert "two mistakes together" in found.message
+
+
+def test_an_unknown_mistake_gets_numbers_and_a_law_but_no_name():
+    def squared(S):
+        E = np.exp(S - S.max(axis=-1, keepdims=True))
+        return E / np.sqrt((E**2).sum(axis=-1, keepdims=True))
+
+    found = check(ID, squared)
+    assert found.named == ()
+    assert "each row sums to one" in found.message
+    assert "▸" in found.message and "yours" in found.message and "expected" in found.message
+
+
+def test_mistakes_that_cannot_be_told_apart_are_never_named():
+    twins = CodeExercise(
+        **{
+            **vars_of(PLANTED),
+            "mistakes": (Mistake("a", "a.", {"2 *": "3 *"}), Mistake("b", "b.", {"2 *": "x + 2 *"})),
+        }
+    )
+    assert graded(lambda x: 3 * x, twins).named == ()
+
+
+def test_a_mistake_that_shows_only_errors_or_one_constant_is_never_named():
+    for form in ({"2 * x": "x @ np.ones(7)"}, {"return y": "y = 0 * y\n    return y"}):
+        mute = CodeExercise(**{**vars_of(PLANTED), "mistakes": (Mistake("mute", "It is.", form),)})
+        wrong = mute.with_mistakes(form)
+        found = graded(wrong, mute)
+        assert not found.passed and found.named == ()
+
+
+def vars_of(planted):
+    return {name: getattr(planted, name) for name in planted.__dataclass_fields__}
+
+
+def test_the_smallest_failing_case_is_shown_and_can_be_run_again():
+    found = graded(lambda x: 2 * x + (x.ndim == 2))
+    assert 'On the case "two by two" (x (2, 2)):' in found.message
+    assert 'Right already: "three".' in found.message
+    (x,) = found.case
+    x[:] = 0  # the learner's copy
+    assert (graded(lambda x: 2 * x + (x.ndim == 2)).case[0] != 0).all()
+
+
+def test_an_error_shows_the_learners_own_lines_only():
+    def helper(S):
+        return np.linalg.inv(S)
+
+    def softmax(S):
+        return helper(S)
+
+    message = check(ID, softmax).message
+    assert "in softmax, line" in message and "in helper, line" in message
+    assert "LinAlgError" in message
+    assert "exercises" not in message.replace("test_exercises", "") and "site-packages" not in message
+
+
+def test_exit_in_student_code_is_reported():
+    assert "SystemExit" in graded(lambda x: sys.exit()).message
+
+
+def test_strict_raises():
+    with pytest.raises(WrongAnswer, match="wrong axis"):
+        check(ID, lambda S: right(S.swapaxes(0, -1)).swapaxes(0, -1), strict=True)
+    assert check(ID, right, strict=True).passed
+
+
+# What student code cannot do to the session
+
+
+def test_an_endless_loop_is_stopped_and_located():
+    def endless(S):
+        i = 0
+        while True:
+            i += 1
+
+    start = time.perf_counter()
+    found = check(ID, endless, seconds=0.3)
+    assert time.perf_counter() - start < 3
+    assert found.status == "stopped" and "0.3 seconds" in found.message
+    assert "while True:" in found.message or "i += 1" in found.message
+
+
+def test_an_endless_loop_is_stopped_outside_the_main_thread():
+    def endless(S):
+        while True:
+            pass
+
+    found = []
+    thread = threading.Thread(target=lambda: found.append(check(ID, endless, seconds=0.3)))
+    thread.start()
+    thread.join(5)
+    assert found and found[0].status == "stopped"
+
+
+def test_a_loop_that_catches_everything_is_stopped_too():
+    tries = []
+
+    def stubborn(S):
+        while len(tries) < 3:
+            try:
+                while True:
+                    pass
+            except BaseException:
+                tries.append(1)
+        return S
+
+    assert check(ID, stubborn, seconds=0.2).status == "stopped"
+    assert len(tries) == 3
+
+
+def test_a_call_that_cannot_be_ended_is_left_behind_and_said():
+    found = check(ID, lambda S: time.sleep(2.5), seconds=0.2)
+    assert found.status == "stopped" and "still runs in the background" in found.message
+
+
+def test_prints_are_kept_back_and_shown_with_the_result(capsys):
+    def talkative(S):
+        print("shape", S.shape)
+        return S
+
+    found = check(ID, talkative)
+    assert capsys.readouterr().out == ""
+    assert found.message.count("shape") == 1, "only what was printed on the case that is shown"
+    assert "Printed while checking:" in found.message
+
+
+def test_endless_prints_fill_no_memory(capsys):
+    def endless(S):
+        while True:
+            print("x" * 1000)
+
+    found = check(ID, endless, seconds=0.3)
+    assert found.status == "stopped" and len(found.message) < 20000
+    assert "xxx" not in capsys.readouterr().out
+
+
+def test_other_threads_print_as_before(capsys):
+    done = threading.Event()
+
+    def speak():
+        time.sleep(0.05)
+        print("from outside")
+        done.set()
+
+    threading.Thread(target=speak).start()
+    check(ID, lambda S: done.wait(2) and S)
+    assert "from outside" in capsys.readouterr().out
+
+
+def test_random_state_is_put_back_and_the_same_for_each_check():
+    drawn = []
+
+    def gambler(S):
+        drawn.append((random.random(), np.random.rand()))
+        np.random.seed(1)
+        return right(S)
+
+    random.seed(5)
+    np.random.seed(5)
+    before = random.getstate(), np.random.get_state()[1].tolist()
+    assert check(ID, gambler).passed
+    assert before == (random.getstate(), np.random.get_state()[1].tolist())
+    first = drawn[0]
+    check(ID, gambler)
+    assert drawn.count(first) == 2
+
+
+def test_torch_random_state_is_put_back():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    check(ID, lambda S: S * torch.rand(1).item())
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_a_result_that_does_not_repeat_is_told():
+    assert "two different results" in graded(lambda x: 2 * x + np.random.rand()).message
+
+
+def test_an_input_changed_in_place_is_found_and_named():
+    def softmax(S):
+        S -= S.max(axis=-1, keepdims=True)
+        return right(S)
+
+    found = check(ID, softmax)
+    assert found.named == ("scores changed in place",)
+    assert "`S` no longer holds" in found.message
+
+    def doubled(x):
+        x *= 2
+        return x
+
+    found = graded(doubled)
+    assert found.named == ("input changed in place",)
+    assert graded(lambda x: double(x)).passed, "the next check sees fresh cases"
+
+
+def test_in_place_and_another_mistake_are_both_told():
+    def three_times(x):
+        x *= 3
+        return x
+
+    found = graded(three_times)
+    assert found.named == ("three times",) and "changed in place" in found.message
+
+
+def test_warnings_of_student_code_stay_inside():
+    found = check(ID, lambda S: np.exp(S * 1e6) / 0)
+    assert not found.passed
+
+
+def test_an_error_of_the_exercise_itself_is_not_blamed_on_the_learner():
+    def broken(rng):
+        raise ZeroDivisionError("the author's")
+
+    with pytest.raises(ZeroDivisionError, match="the author's"):
+        graded(double, CodeExercise(**{**vars_of(PLANTED), "cases": broken}))
+
+
+# Answers, choices, proofs
+
+
+def answer_exercise(answer, **more):
+    return AnswerExercise(
+        id="foundations.guess", title="Guess", answer=answer, **{"kind": "predict", **COMMON, **more}
+    )
+
+
+def test_a_prediction_is_compared_and_never_shown():
+    found = check("foundations.predict-scale", 12)
+    assert not found.passed and not found.named and "8" not in found.message
+    assert check("foundations.predict-scale", 64).named == ("the variance",)
+    assert check("foundations.predict-scale", 8).passed
+    assert check("foundations.predict-scale", "8").passed
+    assert "is no number" in check("foundations.predict-scale", "eight").message
+    assert "not a function" in check("foundations.predict-scale", right).message
+    assert "one number" not in check("foundations.predict-scale", [1, 2]).message.split("Put")[0]
+
+
+def test_an_array_worked_out_by_hand():
+    hand = answer_exercise(lambda: np.array([[0.25, 0.75], [0.5, 0.5]]), kind="by hand")
+    assert graded([[..., ...], [..., ...]], hand).status == "not attempted"
+    assert graded([[0.25, 0.75], [0.5, 0.5]], hand).passed
+    found = graded([[0.25, 0.75], [0.4, 0.6]], hand)
+    assert "2 of 4 numbers are not it; the first is your 0.4 at [1, 0]" in found.message
+    assert "0.5" not in found.message
+    assert "an array of shape (2, 2)" in graded([1, 2], hand).message
+
+
+def test_a_choice():
+    choice = answer_exercise(lambda: "larger", choices=("larger", "smaller"))
+    assert graded("Larger ", choice).passed
+    assert "That is not it" in graded("smaller", choice).message
+    assert '"larger", "smaller"' in graded("bigger", choice).message
+
+
+def test_an_open_question_takes_any_answer():
+    assert graded("I saw that ...", answer_exercise(None, kind="explore")).passed
+
+
+def test_a_proof_is_marked_by_its_writer():
+    id = "foundations.hull-proof"
+    assert "1. I showed that every weight is positive" in check(id, [...] * 4).message
+    found = check(id, [True, True, False, True])
+    assert "3 of 4. Still open" in found.message and "3. I concluded" in found.message
+    assert check(id, [True] * 4).passed
+    assert "a list of 4 marks" in check(id, "done").message
+
+
+# How it is shown
+
+
+def test_results_are_shown_in_html_and_as_text():
+    found = check(ID, lambda S: S)
+    html = found._repr_html_()
+    assert "<table" in html and "<caption" in html and "▸" in html
+    assert "<script" not in Note(("`<script>` & **bold**",))._repr_html_()
+    assert as_html("`a ** b` and **bold**") == (
+        '<p style="margin:.3em 0"><code>a ** b</code> and <strong>bold</strong></p>'
+    )
+    assert repr(Note(("`a ** b` and **bold**",))) == "`a ** b` and bold"
+
+
+def test_a_large_array_is_shown_by_the_part_that_differs():
+    expected = np.zeros((3, 50, 40))
+    yours = expected.copy()
+    yours[1, 30, 20] = 1e-7
+    side = SideBySide(yours, expected, yours != expected)
+    assert "yours[1, 27:33, 17:23]" in str(side) and "▸1e-07" in str(side)
+    assert side.difference == "At [1, 30, 20] yours is 1e-07, expected 0."
+
+
+def test_numbers_that_differ_late_are_told_with_enough_digits():
+    side = SideBySide(np.array(0.1234561), np.array(0.1234562), np.array(True))
+    assert side.difference == "Your result is 0.1234561, expected 0.1234562."
+    assert "▸0.1235" in str(side)
+
+
+def test_the_decorator_checks_each_definition(capsys):
+    @exercise(ID)
+    def softmax(S):
+        return S
+
+    assert "✗ foundations.softmax" in capsys.readouterr().out
+    assert softmax(3) == 3
+
+
+# Hints, solutions, progress
+
+
+def test_hints_climb_and_stay_on_the_last():
+    seen = [hint(ID).message.splitlines()[0] for _ in range(4)]
+    assert [line.split(" ·")[0] for line in seen] == [
+        "Hint 1 of 3",
+        "Hint 2 of 3",
+        "Hint 3 of 3",
+        "Hint 3 of 3",
+    ]
+    assert hint(ID, 1).message.splitlines()[0].startswith("Hint 1")
+    with pytest.raises(ValueError, match="hints 1 to 3; got n=4"):
+        hint(ID, 4)
+
+
+def test_the_solution_asks_first():
+    assert "np.exp" not in solution(ID).message
+    assert "np.exp" in solution(ID, confirm=True).message
+    check(ID, lambda S: S)
+    shown = solution(ID).message
+    assert "return E / E.sum" in shown and "wrong axis" in shown
+
+
+def test_progress_survives_and_counts(own_progress):
+    check(ID, lambda S: S)
+    check(ID, right)
+    hint(ID)
+    content = json.loads(own_progress.read_text())
+    assert content["version"] == 1
+    assert content["exercises"][ID] == {"attempts": 2, "hints": 1, "passed": True, "solution": False}
+    assert "✓ foundations.softmax  2 tries, 1 hint" in progress().message
+    check(ID, lambda S: S)
+    assert store.load()[ID]["passed"], "once passed stays passed"
+    assert [path.name for path in own_progress.parent.iterdir()] == ["progress.json"]
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"version": 1, "exercises": {"a": 3}}', '{"version": 1}', "\x00"]
+)
+def test_a_corrupt_file_is_set_aside_and_said(own_progress, content):
+    own_progress.parent.mkdir()
+    own_progress.write_text(content)
+    found = check(ID, right)
+    aside = own_progress.with_name("progress.json.unreadable-1")
+    assert "could not be read. It was set aside as" in found.message and found.passed
+    assert aside.read_text() == content
+    assert json.loads(own_progress.read_text())["exercises"][ID]["passed"]
+    assert "set aside" not in check(ID, right).message, "it is said once"
+
+
+def test_a_file_of_a_later_version_is_left_alone(own_progress):
+    own_progress.parent.mkdir()
+    own_progress.write_text('{"version": 99, "new": true}')
+    assert "later attnlib" in check(ID, right).message
+    assert own_progress.read_text() == '{"version": 99, "new": true}'
+    assert store.load()[ID]["passed"]
+
+
+def test_nothing_is_said_where_nothing_can_be_written(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    for place in (str(tmp_path / "file" / "progress.json"), "off", ""):
+        monkeypatch.setenv("ATTNLIB_PROGRESS", place)
+        store._memory.clear()
+        found = check(ID, right)
+        assert found.passed and "progress" not in found.message.lower()
+        assert store.load()[ID]["passed"], "it lasts as long as the session"
+
+
+def test_a_crash_while_writing_leaves_the_old_file(own_progress, monkeypatch):
+    check(ID, lambda S: S)
+    before = own_progress.read_text()
+
+    def crash(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", crash)
+    check(ID, right)
+    assert own_progress.read_text() == before
+    assert [path.name for path in own_progress.parent.iterdir()] == ["progress.json"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "variable", "expected"),
+    [
+        ("linux", "XDG_DATA_HOME", "data"),
+        ("win32", "LOCALAPPDATA", "data"),
+        ("darwin", None, "Application Support"),
+    ],
+)
+def test_the_file_lies_where_the_system_keeps_data(monkeypatch, tmp_path, platform, variable, expected):
+    monkeypatch.delenv("ATTNLIB_PROGRESS")
+    monkeypatch.setattr(sys, "platform", platform)
+    if variable:
+        monkeypatch.setenv(variable, str(tmp_path / "data"))
+    assert store.place().parts[-3:] == (expected, "attnlib", "progress.json")
+
+
+def test_a_code_carries_progress_to_another_machine(own_progress):
+    check(ID, right)
+    check("foundations.predict-scale", 1)
+    code = progress_code().message.splitlines()[-1].strip()
+    assert len(code) <= 30
+    own_progress.unlink()
+    assert "2 exercises added, 1 of them passed" in load_progress(code.lower()).message
+    assert store.load()[ID]["passed"] and not store.load()["foundations.predict-scale"]["passed"]
+    with pytest.raises(ValueError, match="must be one that progress_code"):
+        load_progress(code[:-1] + ("A" if code[-1] != "A" else "B"))
+    with pytest.raises(ValueError, match="Copy it whole"):
+        load_progress("hello")
+
+
+def test_a_code_may_know_more_exercises_than_this_version():
+    code = store.encoded({ID: True, "later.exercise": True})
+    assert "1 are not known" in load_progress(code).message
+
+
+def test_todo_follows_prerequisites():
+    assert "foundations.masked-softmax" not in todo(20).message
+    check(ID, right)
+    assert "foundations.masked-softmax" in todo(20).message and f"  {ID}  " not in todo(20).message
+
+
+def test_reset_asks_before_it_forgets_everything():
+    check(ID, right)
+    assert "confirm=True" in reset().message and store.load()
+    reset(ID)
+    assert ID not in store.load()
+    check(ID, right)
+    reset(confirm=True)
+    assert store.load() == {}
+
+
+def test_drive_is_for_colab(monkeypatch, tmp_path):
+    with pytest.raises(RuntimeError, match="on Colab only"):
+        progress_on_drive()
+
+
+def test_a_chosen_place_takes_what_was_known(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("ATTNLIB_PROGRESS")
+    monkeypatch.setattr(store, "_chosen", [])
+    monkeypatch.setattr(sys, "platform", "linux")
+    check(ID, right)
+    store.choose(tmp_path / "drive" / "progress.json")
+    assert ID in json.loads((tmp_path / "drive" / "progress.json").read_text())["exercises"]
+
+
+def test_an_unknown_id_says_which_are_near():
+    with pytest.raises(ValueError, match=r"Did you mean foundations\.softmax"):
+        check("foundations.sofmax", right)
+    with pytest.raises(TypeError, match="the id comes first"):
+        check(right, ID)
+
+
+# What it costs
+
+
+def test_importing_is_cheap_and_loads_no_torch():
+    code = (
+        "import numpy, time, sys; t = time.perf_counter(); import attnlib.exercises; "
+        "print(time.perf_counter() - t); assert 'torch' not in sys.modules and 'matplotlib' not in sys.modules"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        for _ in range(3)
+    ]
+    assert min(float(run.stdout) for run in runs) < 0.2
+
+
+def test_checking_numpy_exercises_loads_no_torch():
+    code = (
+        "import sys; from attnlib.exercises import check, todo, progress;"
+        "from attnlib.exercises.registry import exercises;"
+        "todo(); progress(); [check(i, lambda S: S) for i, e in exercises().items() if not e.needs];"
+        "assert 'torch' not in sys.modules"
+    )
+    environment = {**os.environ, "ATTNLIB_PROGRESS": "off"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
