@@ -18,6 +18,11 @@ from sphinxcontrib import katex
 
 logger = logging.getLogger(__name__)
 
+# Read here, but not by the MathJax of Jupyter and Colab, which show the same notebooks.
+ONLY_HERE = re.compile(
+    r"\\(bm|argmax|argmin|plim|[RNZ]|Reals|reals|natnums|cnums|Complex|isin|infin|exist|empty|sube?|supe?|real|image)"
+    r"(?![A-Za-z])"
+)
 STRICT = {"throwOnError": True, "strict": "ignore", "trust": False}
 
 
@@ -29,6 +34,13 @@ def render(latex: str, display: bool) -> str:
 
 def formula(node: nodes.Element, display: bool) -> str:
     latex = node.astext()
+    foreign = ONLY_HERE.search(latex)
+    if foreign:
+        logger.warning(
+            f"formula: {foreign[0]} is typeset here, but not in Jupyter and Colab; write it out, as \\boldsymbol "
+            f"or \\operatorname. In: {latex.strip()}",
+            location=node,
+        )
     try:
         return render(latex, display)
     except katex.KaTeXError as error:
