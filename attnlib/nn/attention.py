@@ -1,0 +1,84 @@
+"""The twin of `attnlib.reference.attention`: attention in PyTorch. Functions return the output; ask for weights apart.
+
+The book derives it in eq-attend, eq-attention and eq-layer (Chapter 1).
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attnlib.nn.ops import masked_softmax
+from attnlib.reference import _check
+from attnlib.shapes import Bool, Float
+
+
+def attend(
+    S: Float[Tensor, "*b m n"], V: Float[Tensor, "*b n d_v"], mask: Bool[Tensor, "*#b #m #n"] | None = None
+) -> Float[Tensor, "*b m d_v"]:
+    """Normalise any scores to weights and average the values with them (eq-attend)."""
+    _check.matrices("attend", S=S, V=V)
+    if S.shape[-1] != V.shape[-2]:
+        raise ValueError(
+            f"attend: there must be one value for each of the n keys; got S {tuple(S.shape)} with n={S.shape[-1]} "
+            f"and V {tuple(V.shape)} with n={V.shape[-2]}."
+        )
+    _check.boolean_mask("attend", mask, tuple(S.shape))
+    return masked_softmax(S, mask) @ V  # eq-attend
+
+
+def attention_weights(
+    Q: Float[Tensor, "*b m d_k"], K: Float[Tensor, "*b n d_k"], mask: Bool[Tensor, "*#b #m #n"] | None = None
+) -> Float[Tensor, "*b m n"]:
+    """The weights of scaled dot-product attention (eq-weights)."""
+    who = "attention_weights"
+    _check.matrices(who, Q=Q, K=K)
+    _check.same_width(who, "queries and keys", "d_k", Q=Q, K=K)
+    S = Q @ K.mT / math.sqrt(Q.shape[-1])
+    _check.boolean_mask(who, mask, tuple(S.shape))
+    return masked_softmax(S, mask)  # eq-weights
+
+
+def scaled_dot_product_attention(
+    Q: Float[Tensor, "*b m d_k"],
+    K: Float[Tensor, "*b n d_k"],
+    V: Float[Tensor, "*b n d_v"],
+    mask: Bool[Tensor, "*#b #m #n"] | None = None,
+) -> Float[Tensor, "*b m d_v"]:
+    """Attention with scaled dot-product scores, by PyTorch's fused operator (eq-attention).
+
+    mask    True where a query may look; a query that may look nowhere gets zeros
+
+    >>> Q, K, V = torch.tensor([[1.0]]), torch.tensor([[0.0], [math.log(3.0)]]), torch.tensor([[4.0], [8.0]])
+    >>> scaled_dot_product_attention(Q, K, V)
+    tensor([[7.0000]])
+    """
+    who = "scaled_dot_product_attention"
+    _check.matrices(who, Q=Q, K=K, V=V)
+    _check.same_width(who, "queries and keys", "d_k", Q=Q, K=K)
+    _check.same_count(who, "keys and values", "n", K=K, V=V)
+    shape = (*Q.shape[:-1], K.shape[-2])
+    _check.boolean_mask(who, mask, shape)
+    if mask is None:
+        return F.scaled_dot_product_attention(Q, K, V)  # eq-attention
+    seen = mask.expand(shape).any(dim=-1, keepdim=True)
+    O = F.scaled_dot_product_attention(Q, K, V, attn_mask=mask | ~seen)  # an empty row looks everywhere, then is zeroed
+    return torch.where(seen, O, 0.0)
+
+
+class AttentionLayer(nn.Module):
+    """Attention with separate projections for queries, keys and values (eq-layer)."""
+
+    def __init__(self, *, d_query: int, d_input: int, d_k: int, d_v: int) -> None:
+        super().__init__()
+        self.W_Q = nn.Linear(d_query, d_k, bias=False)
+        self.W_K = nn.Linear(d_input, d_k, bias=False)
+        self.W_V = nn.Linear(d_input, d_v, bias=False)
+
+    def forward(self, X_Q: Tensor, X: Tensor, mask: Tensor | None = None) -> Tensor:
+        return scaled_dot_product_attention(self.W_Q(X_Q), self.W_K(X), self.W_V(X), mask)
+
+    def weights(self, X_Q: Tensor, X: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Who looks where: (*b, m, n), each row with sum one."""
+        return attention_weights(self.W_Q(X_Q), self.W_K(X), mask)

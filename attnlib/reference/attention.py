@@ -1,0 +1,157 @@
+"""Attention: normalise scores, average values. For any scores, for dot products, and as a layer with its projections.
+
+The book derives it in eq-score, eq-weights, eq-output, eq-attend, eq-attention and eq-layer (Chapter 1). The twin, where
+autograd does the backward, is `attnlib.nn.attention`.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from attnlib.reference import _check
+from attnlib.reference.ops import linear, linear_backward, masked_softmax, masked_softmax_backward
+from attnlib.shapes import Array, Bool, Float
+
+
+def attention_by_loops(
+    Q: Float[Array, "m d_k"], K: Float[Array, "n d_k"], V: Float[Array, "n d_v"]
+) -> Float[Array, "m d_v"]:
+    """Scaled dot-product attention written out, one number at a time; for reading, and as a test of the fast form.
+
+    >>> attention_by_loops(np.array([[1.0]]), np.array([[5.0], [5.0]]), np.array([[1.0], [3.0]]))
+    array([[2.]])
+    """
+    O = np.zeros((len(Q), V.shape[1]))
+    for i in range(len(Q)):
+        s = [sum(Q[i, c] * K[j, c] for c in range(Q.shape[1])) / math.sqrt(Q.shape[1]) for j in range(len(K))]
+        total = sum(math.exp(s_j - max(s)) for s_j in s)  # eq-weights
+        for j in range(len(K)):
+            p = math.exp(s[j] - max(s)) / total
+            for c in range(V.shape[1]):
+                O[i, c] += p * V[j, c]  # eq-output
+    return O
+
+
+class AttendCache(NamedTuple):
+    P: Float[Array, "*b m n"]
+    V: Float[Array, "*b n d_v"]
+
+
+def attend(
+    S: Float[Array, "*b m n"], V: Float[Array, "*b n d_v"], mask: Bool[Array, "*#b #m #n"] | None = None
+) -> tuple[Float[Array, "*b m d_v"], AttendCache]:
+    """Normalise any scores to weights and average the values with them (eq-attend).
+
+    mask    True where a query may look; a query that may look nowhere gets zeros
+
+    >>> O, cache = attend(np.array([[0.0, math.log(3.0)]]), np.array([[4.0], [8.0]]))
+    >>> cache.P, O
+    (array([[0.25, 0.75]]), array([[7.]]))
+    """
+    _check.matrices("attend", S=S, V=V)
+    if S.shape[-1] != V.shape[-2]:
+        raise ValueError(
+            f"attend: there must be one value for each of the n keys; got S {S.shape} with n={S.shape[-1]} "
+            f"and V {V.shape} with n={V.shape[-2]}."
+        )
+    _check.boolean_mask("attend", mask, S.shape)
+    P = masked_softmax(S, mask)  #           eq-weights     (*b, m, n)
+    return P @ V, AttendCache(P, V)  #       eq-output      (*b, m, d_v)
+
+
+def attend_backward(
+    dO: Float[Array, "*b m d_v"], cache: AttendCache
+) -> tuple[Float[Array, "*b m n"], Float[Array, "*b n d_v"]]:
+    """dS and dV: values collect by weight, scores through the softmax (eq-attend-backward)."""
+    P, V = cache
+    dP = dO @ V.swapaxes(-1, -2)  # eq-attend-backward
+    return masked_softmax_backward(dP, P), P.swapaxes(-1, -2) @ dO
+
+
+class AttentionCache(NamedTuple):
+    Q: Float[Array, "*b m d_k"]
+    K: Float[Array, "*b n d_k"]
+    V: Float[Array, "*b n d_v"]
+    P: Float[Array, "*b m n"]
+
+
+def scaled_dot_product_attention(
+    Q: Float[Array, "*b m d_k"],
+    K: Float[Array, "*b n d_k"],
+    V: Float[Array, "*b n d_v"],
+    mask: Bool[Array, "*#b #m #n"] | None = None,
+) -> tuple[Float[Array, "*b m d_v"], AttentionCache]:
+    """Attention with scaled dot-product scores (eq-attention).
+
+    mask    True where a query may look; a query that may look nowhere gets zeros
+
+    >>> Q, K, V = np.array([[1.0]]), np.array([[0.0], [math.log(3.0)]]), np.array([[4.0], [8.0]])
+    >>> scaled_dot_product_attention(Q, K, V)[0].round(12)
+    array([[7.]])
+    """
+    who = "scaled_dot_product_attention"
+    _check.matrices(who, Q=Q, K=K, V=V)
+    _check.same_width(who, "queries and keys", "d_k", Q=Q, K=K)
+    _check.same_count(who, "keys and values", "n", K=K, V=V)
+    S = Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1])  # eq-scaled-score  (*b, m, n)
+    _check.boolean_mask(who, mask, S.shape)
+    P = masked_softmax(S, mask)  #                         eq-weights       (*b, m, n)
+    O = P @ V  #                                           eq-attention     (*b, m, d_v)
+    return O, AttentionCache(Q, K, V, P)
+
+
+def scaled_dot_product_attention_backward(
+    dO: Float[Array, "*b m d_v"], cache: AttentionCache
+) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"], Float[Array, "*b n d_v"]]:
+    """dQ, dK, dV, from the output back to the projections (eq-attention-backward)."""
+    Q, K, V, P = cache
+    dS, dV = attend_backward(dO, AttendCache(P, V))
+    dS = dS / math.sqrt(Q.shape[-1])
+    return dS @ K, dS.swapaxes(-1, -2) @ Q, dV  # eq-attention-backward
+
+
+class AttentionWeights(NamedTuple):
+    W_Q: Float[Array, "d_query d_k"]
+    W_K: Float[Array, "d_input d_k"]
+    W_V: Float[Array, "d_input d_v"]
+
+
+class LayerCache(NamedTuple):
+    X_Q: Float[Array, "*b m d_query"]
+    X: Float[Array, "*b n d_input"]
+    weights: AttentionWeights
+    attention: AttentionCache
+
+
+def attention_layer(
+    X_Q: Float[Array, "*b m d_query"],
+    X: Float[Array, "*b n d_input"],
+    weights: AttentionWeights,
+    mask: Bool[Array, "*#b #m #n"] | None = None,
+) -> tuple[Float[Array, "*b m d_v"], LayerCache]:
+    """Attention from X_Q to X with separate projections for queries, keys and values (eq-layer).
+
+    >>> one = np.array([[1.0]])
+    >>> attention_layer(one, np.array([[2.0], [2.0]]), AttentionWeights(one, one, 3 * one))[0]
+    array([[6.]])
+    """
+    _check.matrices("attention_layer", X_Q=X_Q, X=X)
+    _check.weight("attention_layer", "d_query", "d_k", "X_Q", X_Q.shape[-1], W_Q=weights.W_Q)
+    _check.weight("attention_layer", "d_input", "d_k", "X", X.shape[-1], W_K=weights.W_K)
+    _check.weight("attention_layer", "d_input", "d_v", "X", X.shape[-1], W_V=weights.W_V)
+    Q, K, V = X_Q @ weights.W_Q, X @ weights.W_K, X @ weights.W_V  # eq-layer
+    O, cache = scaled_dot_product_attention(Q, K, V, mask)
+    return O, LayerCache(X_Q, X, weights, cache)
+
+
+def attention_layer_backward(
+    dO: Float[Array, "*b m d_v"], cache: LayerCache
+) -> tuple[Float[Array, "*b m d_query"], Float[Array, "*b n d_input"], AttentionWeights]:
+    """dX_Q, dX and the gradients of the weights; X is read twice, so its two gradients add up (eq-layer-backward)."""
+    X_Q, X, weights, attention = cache
+    dQ, dK, dV = scaled_dot_product_attention_backward(dO, attention)
+    dX_Q, dW_Q, _ = linear_backward(dQ, linear(X_Q, weights.W_Q)[1])
+    dX_K, dW_K, _ = linear_backward(dK, linear(X, weights.W_K)[1])
+    dX_V, dW_V, _ = linear_backward(dV, linear(X, weights.W_V)[1])
+    return dX_Q, dX_K + dX_V, AttentionWeights(dW_Q, dW_K, dW_V)  # eq-layer-backward

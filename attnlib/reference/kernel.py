@@ -1,0 +1,64 @@
+"""Kernel regression (Nadaraya and Watson, 1964): the average that attention generalises.
+
+The book derives it in eq-kernel and eq-gaussian-kernel (Chapter 1). The twin is `attnlib.nn.kernel`.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from attnlib.reference import _check
+from attnlib.shapes import Array, Float
+
+Kernel = Callable[[Array, Array], Array]
+
+
+def exponential_kernel(Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"]) -> Float[Array, "*b m n"]:
+    """exp(q.k / sqrt(d_k)) for every pair: the kernel of scaled dot-product attention (eq-kernel).
+
+    It is not stabilised, because a kernel's value is what it is: scores above 709 overflow float64.
+
+    >>> exponential_kernel(np.array([[1.0]]), np.array([[0.0], [math.log(2.0)]])).round(12)
+    array([[1., 2.]])
+    """
+    _check.matrices("exponential_kernel", Q=Q, K=K)
+    _check.same_width("exponential_kernel", "queries and keys", "d_k", Q=Q, K=K)
+    return np.exp(Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1]))  # eq-kernel  (*b, m, n)
+
+
+def gaussian_kernel(
+    Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"], bandwidth: float
+) -> Float[Array, "*b m n"]:
+    """exp(-|q - k|^2 / 2h^2) for every pair: near points count, far ones do not (eq-gaussian-kernel).
+
+    bandwidth    the distance h at which the kernel has fallen to exp(-1/2)
+
+    >>> gaussian_kernel(np.array([[0.0]]), np.array([[0.0], [2.0]]), bandwidth=2.0).round(4)
+    array([[1.    , 0.6065]])
+    """
+    _check.matrices("gaussian_kernel", Q=Q, K=K)
+    _check.same_width("gaussian_kernel", "queries and keys", "d_k", Q=Q, K=K)
+    _check.positive("gaussian_kernel", "bandwidth", bandwidth)
+    distance = ((Q[..., :, None, :] - K[..., None, :, :]) ** 2).sum(axis=-1)
+    return np.exp(-distance / (2 * bandwidth**2))  # eq-gaussian-kernel  (*b, m, n)
+
+
+def kernel_regression(
+    Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"], V: Float[Array, "*b n d_v"], kernel: Kernel
+) -> Float[Array, "*b m d_v"]:
+    """The values averaged by how near each key lies to the query (eq-kernel).
+
+    >>> kernel_regression(np.zeros((1, 1)), np.zeros((2, 1)), np.array([[1.0], [3.0]]), exponential_kernel)
+    array([[2.]])
+    """
+    _check.matrices("kernel_regression", Q=Q, K=K, V=V)
+    _check.same_count("kernel_regression", "keys and values", "n", K=K, V=V)
+    G = kernel(Q, K)
+    total = G.sum(axis=-1, keepdims=True)
+    if not (total > 0).all():
+        raise ValueError(
+            "kernel_regression: each query needs a key with a kernel value above zero; got a query without one. "
+            "Widen the kernel."
+        )
+    return G @ V / total  # eq-kernel  (*b, m, d_v)

@@ -1,0 +1,75 @@
+"""What tests and exercises measure with: one table of tolerances, central differences, weights copied between twins."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+TOLERANCES: dict[str, tuple[float, float]] = {
+    "float64": (1e-10, 1e-12),
+    "central difference": (1e-6, 1e-8),
+    "float32": (1e-5, 1e-5),
+    "float16": (1e-3, 2e-3),
+    "bfloat16": (1.6e-2, 1e-2),
+    "real checkpoint": (1e-4, 1e-4),
+}
+
+
+def tolerance(kind: str) -> tuple[float, float]:
+    """rtol and atol for a kind of comparison.
+
+    >>> tolerance("float32")
+    (1e-05, 1e-05)
+    """
+    if kind not in TOLERANCES:
+        raise ValueError(f"tolerance: kind must be one of {', '.join(TOLERANCES)}; got {kind!r}.")
+    return TOLERANCES[kind]
+
+
+def assert_close(actual: Any, expected: Any, kind: str) -> None:
+    """Equal shapes, and equal numbers to the tolerance of `kind`."""
+    rtol, atol = tolerance(kind)
+    assert np.shape(actual) == np.shape(expected), f"shapes {np.shape(actual)} and {np.shape(expected)}"
+    np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=rtol, atol=atol)
+
+
+def central_difference(f: Callable[..., Any], X: Any, dY: Any, step: float = 1e-5) -> Any:
+    """The gradient of sum(f(X) * dY) by X, one entry moved at a time; float64.
+
+    >>> central_difference(lambda X: X**2, np.array([3.0]), np.array([1.0])).round(6)
+    array([6.])
+    """
+    X = np.array(X, dtype=np.float64)
+    gradient = np.empty_like(X)
+    for place in np.ndindex(*X.shape):
+        old = X[place]
+        X[place] = old + step
+        ahead = np.sum(f(X) * dY)
+        X[place] = old - step
+        behind = np.sum(f(X) * dY)
+        X[place] = old
+        gradient[place] = (ahead - behind) / (2 * step)
+    return gradient
+
+
+def check_gradients(
+    forward: Callable[..., tuple[Any, Any]],
+    backward: Callable[[Any, Any], Any],
+    arrays: Sequence[Any],
+    rng: np.random.Generator,
+) -> None:
+    """A hand-derived backward against central differences, for a random output gradient.
+
+    forward     arrays -> (output, cache)
+    backward    (gradient of the output, cache) -> one gradient for each array, or one array if there is one
+    """
+    output, cache = forward(*arrays)
+    dY = rng.normal(size=np.shape(output))
+    gradients = backward(dY, cache)
+    gradients = (gradients,) if isinstance(gradients, np.ndarray) else gradients
+    for i, (array, gradient) in enumerate(zip(arrays, gradients, strict=True)):
+
+        def moved(X: Any, i: int = i) -> Any:
+            return forward(*arrays[:i], X, *arrays[i + 1 :])[0]
+
+        assert_close(gradient, central_difference(moved, array, dY), "central difference")
