@@ -28,6 +28,7 @@ def use_style() -> None:
     mpl.rcdefaults()
     look: dict[Any, Any] = {
         "figure.figsize": (6.4, 3.4),
+        "figure.constrained_layout.use": True,
         "figure.facecolor": "none",
         "axes.facecolor": "none",
         "savefig.facecolor": "none",
