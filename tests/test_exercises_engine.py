@@ -1,5 +1,6 @@
 """The engine of the exercises: what a wrong answer gets, what it cannot do to the session, and how progress is kept."""
 
+import _thread
 import json
 import math
 import os
@@ -291,6 +292,21 @@ def test_a_call_that_cannot_be_ended_is_left_behind_and_said():
     assert found.status == "stopped" and "still runs in the background" in found.message
 
 
+def test_stop_in_jupyter_also_stops_the_learners_loop():
+    running = []
+
+    def endless(S):
+        running.append(threading.current_thread())
+        while True:
+            pass
+
+    threading.Timer(0.3, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        check(ID, endless)
+    running[0].join(2)
+    assert not running[0].is_alive()
+
+
 def test_prints_are_kept_back_and_shown_with_the_result(capsys):
     def talkative(S):
         print("shape", S.shape)
@@ -325,7 +341,7 @@ def test_other_threads_print_as_before(capsys):
     assert "from outside" in capsys.readouterr().out
 
 
-def test_random_state_is_put_back_and_the_same_for_each_check():
+def test_random_state_is_put_back_and_the_same_for_each_check(request):
     drawn = []
 
     def gambler(S):
@@ -337,7 +353,10 @@ def test_random_state_is_put_back_and_the_same_for_each_check():
     np.random.seed(5)
     before = random.getstate(), np.random.get_state()[1].tolist()
     assert check(ID, gambler).passed
-    assert before == (random.getstate(), np.random.get_state()[1].tolist())
+    after = random.getstate(), np.random.get_state()[1].tolist()
+    assert before[1] == after[1]
+    if not request.config.getoption("--jaxtyping-packages", None):  # checking annotations draws from `random`
+        assert before[0] == after[0]
     first = drawn[0]
     check(ID, gambler)
     assert drawn.count(first) == 2
@@ -393,6 +412,39 @@ def test_an_error_of_the_exercise_itself_is_not_blamed_on_the_learner():
 
     with pytest.raises(ZeroDivisionError, match="the author's"):
         graded(double, CodeExercise(**{**vars_of(PLANTED), "cases": broken}))
+
+
+def test_an_exercise_in_torch():
+    pytest.importorskip("torch")
+    from attnlib.exercises.lazy import torch
+
+    def doubled(x):
+        return 2 * x
+
+    planted = CodeExercise(
+        **{
+            **vars_of(PLANTED),
+            "needs": ("torch",),
+            "solution": doubled,
+            "cases": lambda rng: {"three": (torch.from_numpy(rng.normal(size=3)).requires_grad_(),)},
+            "mistakes": (Mistake("three times", "This is three times x.", {"2 * x": "3 * x"}),),
+        }
+    )
+    assert graded(lambda x: x + x, planted).passed
+    assert graded(lambda x: x * 3, planted).named == ("three times",)
+    assert (
+        "returns a NumPy array, expected a torch tensor"
+        in graded(lambda x: x.detach().numpy(), planted).message
+    )
+    assert "is float32, expected float64" in graded(lambda x: 2 * x.float(), planted).message
+    bfloat = graded(lambda x: 2 * x.to(torch.bfloat16), planted)
+    assert "expected float64" in bfloat.message and not bfloat.passed
+
+
+def test_a_missing_package_is_said_in_one_sentence():
+    planted = CodeExercise(**{**vars_of(PLANTED), "needs": ("no_such_package",)})
+    found = graded(double, planted)
+    assert found.status == "not attempted" and "`pip install no_such_package`" in found.message
 
 
 # Answers, choices, proofs
@@ -635,7 +687,7 @@ def test_an_unknown_id_says_which_are_near():
     with pytest.raises(ValueError, match=r"Did you mean foundations\.softmax"):
         check("foundations.sofmax", right)
     with pytest.raises(TypeError, match="the id comes first"):
-        check(right, ID)
+        find(right, "check")
 
 
 # What it costs
@@ -643,8 +695,8 @@ def test_an_unknown_id_says_which_are_near():
 
 def test_importing_is_cheap_and_loads_no_torch():
     code = (
-        "import numpy, time, sys; t = time.perf_counter(); import attnlib.exercises; "
-        "print(time.perf_counter() - t); assert 'torch' not in sys.modules and 'matplotlib' not in sys.modules"
+        "import numpy, time, sys; t = time.process_time(); import attnlib.exercises; "
+        "print(time.process_time() - t); assert 'torch' not in sys.modules and 'matplotlib' not in sys.modules"
     )
     runs = [
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

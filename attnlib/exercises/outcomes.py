@@ -65,7 +65,7 @@ def from_tensor(value: Any) -> np.ndarray:
     value = value.detach().cpu()
     if str(value.dtype) == "torch.bfloat16":  # NumPy has no such type
         value = value.float()
-    return np.array(value)
+    return value.numpy().copy()
 
 
 def changes(before: Any, after: Any) -> tuple[int, ...]:

@@ -168,7 +168,7 @@ def encoded(ids: dict[str, bool]) -> str:
     """A short code for what was tried, and passed or not: two bytes for each exercise, and a check sum.
 
     >>> encoded({"foundations.softmax": True})
-    'AVYCR-7EZ4I'
+    'AEAYG-MQAXA'
     """
     parts = [
         b"".join(sorted(mark(id) for id, passed in ids.items() if passed is wanted))
