@@ -52,7 +52,7 @@ class Vocab:
             )
         return [self._number[word] for word in words] + [EOS] * end
 
-    def decode(self, numbers: Iterable[int]) -> tuple[str, ...]:
+    def decode(self, numbers: Iterable[int] | Int[Array, "n"]) -> tuple[str, ...]:
         """The words up to the first end mark, without padding and beginning."""
         words: list[str] = []
         for number in numbers:
@@ -89,8 +89,25 @@ def pad(rows: Sequence[Sequence[int]]) -> tuple[Int[Array, "b n"], Bool[Array, "
 
 def batch(pairs: Sequence[HasWords], source: Vocab, target: Vocab) -> Batch:
     """One batch of all the pairs; both sides end with the end mark."""
-    X, source_mask = pad([source.encode(pair.source) for pair in pairs])
-    Y, target_mask = pad([target.encode(pair.target) for pair in pairs])
+    return _batch(
+        [source.encode(pair.source) for pair in pairs], [target.encode(pair.target) for pair in pairs]
+    )
+
+
+def symbol_batch(source: Int[Array, "b n"], target: Int[Array, "b m"]) -> Batch:
+    """One batch of symbol sequences 0, 1, 2, ... of one length (`attnlib.data.tasks`), after the special tokens.
+
+    >>> data = symbol_batch(np.array([[0, 4]]), np.array([[4, 0]]))
+    >>> data.source.tolist(), data.target_in.tolist(), data.target_out.tolist()
+    ([[3, 7, 2]], [[1, 7, 3]], [[7, 3, 2]])
+    """
+    X, Y = ([[*row, EOS] for row in (symbols + len(SPECIAL)).tolist()] for symbols in (source, target))
+    return _batch(X, Y)
+
+
+def _batch(source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]) -> Batch:
+    X, source_mask = pad(source)
+    Y, target_mask = pad(target)
     Y_in = np.concatenate([np.full((len(Y), 1), BOS, dtype=np.int64), Y[:, :-1]], axis=1)
     return Batch(X, source_mask, Y_in, Y, target_mask)
 
