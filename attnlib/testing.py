@@ -73,3 +73,19 @@ def check_gradients(
             return forward(*arrays[:i], X, *arrays[i + 1 :])[0]
 
         assert_close(gradient, central_difference(moved, array, dY), "central difference")
+
+
+def copy_weights(weights: Any, module: Any) -> None:
+    """Copy a NamedTuple of (in, out) matrices into the `nn.Linear` of the same names, which store (out, in).
+
+    All shapes are checked first, so a weight that does not fit leaves the module as it was.
+    """
+    import torch
+
+    for name, W in weights._asdict().items():
+        fits = tuple(reversed(getattr(module, name).weight.shape))
+        if W.shape != fits:
+            raise ValueError(f"copy_weights: {name} must be (in, out) = {fits}; got {W.shape}.")
+    with torch.no_grad():
+        for name, W in weights._asdict().items():
+            getattr(module, name).weight.copy_(torch.tensor(W.T))

@@ -63,7 +63,9 @@ def scaled_dot_product_attention(
     if mask is None:
         return F.scaled_dot_product_attention(Q, K, V)  # eq-attention
     seen = mask.expand(shape).any(dim=-1, keepdim=True)
-    O = F.scaled_dot_product_attention(Q, K, V, attn_mask=mask | ~seen)  # an empty row looks everywhere, then is zeroed
+    O = F.scaled_dot_product_attention(
+        Q, K, V, attn_mask=mask | ~seen
+    )  # an empty row looks everywhere, then is zeroed
     return torch.where(seen, O, 0.0)
 
 

@@ -1,6 +1,7 @@
 """The twin of `attnlib.reference.ops`: the same functions in PyTorch, where autograd does the backward.
 
-The book derives them in eq-linear-map, eq-norm, eq-softmax, eq-masked-softmax, eq-temperature and eq-entropy (Chapter 1).
+The book derives them in eq-linear-map, eq-norm, eq-softmax, eq-masked-softmax, eq-temperature and eq-entropy
+(Chapter 1).
 """
 
 import math

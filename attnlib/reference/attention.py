@@ -1,7 +1,7 @@
 """Attention: normalise scores, average values. For any scores, for dot products, and as a layer with its projections.
 
-The book derives it in eq-score, eq-weights, eq-output, eq-attend, eq-attention and eq-layer (Chapter 1). The twin, where
-autograd does the backward, is `attnlib.nn.attention`.
+The book derives it in eq-score, eq-weights, eq-output, eq-attend, eq-attention and eq-layer (Chapter 1). The twin,
+where autograd does the backward, is `attnlib.nn.attention`.
 """
 
 import math

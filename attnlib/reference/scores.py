@@ -19,6 +19,11 @@ class DotCache(NamedTuple):
     K: Float[Array, "*b n d_k"]
 
 
+def _pairs(X: Float[Array, "..."], Y: Float[Array, "..."]) -> Float[Array, "..."]:
+    """X^T Y over all rows of the batch: the gradient of a weight that all of them share."""
+    return X.reshape(-1, X.shape[-1]).T @ Y.reshape(-1, Y.shape[-1])
+
+
 def _check_same_width(who: str, Q: Float[Array, "..."], K: Float[Array, "..."]) -> None:
     _check.matrices(who, Q=Q, K=K)
     _check.same_width(who, "queries and keys", "d_k", Q=Q, K=K)
@@ -98,7 +103,7 @@ def multiplicative_scores_backward(
     Q, K, W = cache
     dS_K = dS @ K  #                                            (*b, m, d_k)
     dQ, dK = dS_K @ W.T, dS.swapaxes(-1, -2) @ (Q @ W)  #       eq-multiplicative-score-backward
-    return dQ, dK, np.einsum("...mq,...mk->qk", Q, dS_K)
+    return dQ, dK, _pairs(Q, dS_K)
 
 
 class AdditiveCache(NamedTuple):
@@ -151,8 +156,8 @@ def additive_scores_backward(
     Q, K, W_q, W_k, v, H = cache
     dZ = dS[..., None] * v * (1 - H**2)  # eq-additive-score-backward  (*b, m, n, d_a)
     dZ_q, dZ_k = dZ.sum(axis=-2), dZ.sum(axis=-3)
-    dW_q, dW_k = np.einsum("...mq,...ma->qa", Q, dZ_q), np.einsum("...nk,...na->ka", K, dZ_k)
-    return dZ_q @ W_q.T, dZ_k @ W_k.T, dW_q, dW_k, np.einsum("...mn,...mna->a", dS, H)
+    dv = _pairs(dS[..., None], H)[0]
+    return dZ_q @ W_q.T, dZ_k @ W_k.T, _pairs(Q, dZ_q), _pairs(K, dZ_k), dv
 
 
 def cosine_scores(
@@ -200,4 +205,4 @@ def location_scores_backward(
 ) -> tuple[Float[Array, "*b m d_q"], Float[Array, "d_q n"]]:
     """dQ and dW; there are no keys to learn (eq-location-score-backward)."""
     Q, W = cache
-    return dS @ W.T, np.einsum("...mq,...mn->qn", Q, dS)  # eq-location-score-backward
+    return dS @ W.T, _pairs(Q, dS)  # eq-location-score-backward

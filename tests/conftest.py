@@ -1,0 +1,16 @@
+"""Random numbers come from a seeded generator, and generated cases are the same in every run on a CI machine."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20170612)

@@ -1,0 +1,197 @@
+"""Attention: loops, matrices, twin and PyTorch's own operator give the same numbers, and the slopes agree."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from attnlib.nn import attention as nn_attention
+from attnlib.reference import attention
+from attnlib.reference.attention import AttentionWeights
+from attnlib.testing import assert_close, check_gradients, copy_weights
+
+B, N, M, D_K, D_V, D_IN = 2, 3, 5, 7, 11, 13
+
+
+@pytest.fixture
+def arrays(rng):
+    return [rng.normal(size=shape) for shape in [(B, M, D_K), (B, N, D_K), (B, N, D_V)]]
+
+
+@pytest.fixture
+def mask(rng):
+    mask = rng.random((B, M, N)) < 0.6
+    mask[0, 2] = False
+    return mask
+
+
+def tensors(arrays, **options):
+    return [torch.tensor(array, **options) for array in arrays]
+
+
+def test_loops_matrices_twin_and_pytorch_agree(arrays):
+    O, cache = attention.scaled_dot_product_attention(*arrays)
+    assert_close(O[1], attention.attention_by_loops(*(array[1] for array in arrays)), "float64")
+    assert_close(O, nn_attention.scaled_dot_product_attention(*tensors(arrays)).numpy(), "float64")
+    assert_close(O, F.scaled_dot_product_attention(*tensors(arrays)).numpy(), "float64")
+    assert_close(cache.P, nn_attention.attention_weights(*tensors(arrays[:2])).numpy(), "float64")
+    assert_close(cache.P.sum(axis=-1), np.ones((B, M)), "float64")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"), [("float64", "float64"), ("float32", "float32"), ("float16", "float16")]
+)
+def test_it_equals_pytorchs_operator_in_each_precision(arrays, dtype, kind):
+    low = [array.astype(dtype) for array in arrays]
+    O, _ = attention.scaled_dot_product_attention(*low)
+    assert O.dtype == dtype
+    assert_close(O, F.scaled_dot_product_attention(*tensors(low)).numpy(), kind)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_backward_is_the_slope(arrays, mask, masked, rng):
+    seen = mask if masked else None
+
+    def forward(*arrays):
+        return attention.scaled_dot_product_attention(*arrays, seen)
+
+    check_gradients(forward, attention.scaled_dot_product_attention_backward, arrays, rng)
+    O, cache = forward(*arrays)
+    dO = rng.normal(size=O.shape)
+    leaves = tensors(arrays, requires_grad=True)
+    twin = nn_attention.scaled_dot_product_attention(*leaves, torch.tensor(mask) if masked else None)
+    (twin * torch.tensor(dO)).sum().backward()
+    for gradient, leaf in zip(
+        attention.scaled_dot_product_attention_backward(dO, cache), leaves, strict=True
+    ):
+        assert_close(gradient, leaf.grad.numpy(), "float64")
+
+
+def test_a_query_that_may_look_nowhere_gets_zeros_and_gives_none(arrays, mask, rng):
+    O, cache = attention.scaled_dot_product_attention(*arrays, mask)
+    twin = nn_attention.scaled_dot_product_attention(*tensors(arrays), torch.tensor(mask)).numpy()
+    weights = nn_attention.attention_weights(*tensors(arrays[:2]), torch.tensor(mask)).numpy()
+    assert_close(O, twin, "float64")
+    assert_close(cache.P, weights, "float64")
+    assert not O[0, 2].any() and not cache.P[0, 2].any()
+    dQ, dK, dV = attention.scaled_dot_product_attention_backward(rng.normal(size=O.shape), cache)
+    assert not dQ[0, 2].any()
+    assert all(np.isfinite(gradient).all() for gradient in (dQ, dK, dV))
+
+
+def test_attend_takes_any_scores(arrays, mask, rng):
+    S, V = rng.normal(size=(B, M, N)), arrays[2]
+    O, cache = attention.attend(S, V, mask)
+    assert_close(O, nn_attention.attend(*tensors([S, V]), torch.tensor(mask)).numpy(), "float64")
+    check_gradients(lambda S, V: attention.attend(S, V, mask), attention.attend_backward, [S, V], rng)
+    assert_close(O, cache.P @ V, "float64")
+
+
+def test_a_mask_broadcasts_over_queries_and_over_the_batch(arrays, mask):
+    over_queries = mask[:, :1]
+    full = np.broadcast_to(over_queries, mask.shape).copy()
+    short, _ = attention.scaled_dot_product_attention(*arrays, over_queries)
+    long, _ = attention.scaled_dot_product_attention(*arrays, full)
+    assert np.array_equal(short, long)
+    twin = nn_attention.scaled_dot_product_attention(*tensors(arrays), torch.tensor(over_queries)).numpy()
+    assert_close(short, twin, "float64")
+
+
+@pytest.fixture
+def layer(rng):
+    weights = AttentionWeights(*(rng.normal(size=shape) for shape in [(D_K, N), (D_IN, N), (D_IN, D_V)]))
+    return rng.normal(size=(B, M, D_K)), rng.normal(size=(B, N, D_IN)), weights
+
+
+def test_the_layer_equals_its_module_with_the_same_weights(layer, mask):
+    X_Q, X, weights = layer
+    module = nn_attention.AttentionLayer(d_query=D_K, d_input=D_IN, d_k=N, d_v=D_V).double()
+    copy_weights(weights, module)
+    Y, cache = attention.attention_layer(X_Q, X, weights, mask)
+    assert_close(Y, module(*tensors([X_Q, X, mask])).detach().numpy(), "float64")
+    assert_close(cache.attention.P, module.weights(*tensors([X_Q, X, mask])).detach().numpy(), "float64")
+
+
+def test_the_layers_backward_is_the_slope(layer, rng):
+    X_Q, X, weights = layer
+
+    def forward(X_Q, X, *weights):
+        return attention.attention_layer(X_Q, X, AttentionWeights(*weights))
+
+    def backward(dY, cache):
+        dX_Q, dX, d_weights = attention.attention_layer_backward(dY, cache)
+        return (dX_Q, dX, *d_weights)
+
+    check_gradients(forward, backward, [X_Q, X, *weights], rng)
+
+
+def test_nothing_leaks_across_the_batch(arrays):
+    Q, K, V = arrays
+    before, _ = attention.scaled_dot_product_attention(Q, K, V)
+    K[1], V[1] = 100.0, -100.0
+    after, _ = attention.scaled_dot_product_attention(Q, K, V)
+    assert np.array_equal(before[0], after[0])
+
+
+def test_pairs_of_keys_and_values_have_no_order(arrays, rng):
+    Q, K, V = arrays
+    order = rng.permutation(N)
+    plain, _ = attention.scaled_dot_product_attention(Q, K, V)
+    shuffled, _ = attention.scaled_dot_product_attention(Q, K[:, order], V[:, order])
+    assert_close(plain, shuffled, "float64")
+
+
+def zeros(module, *shape):
+    return np.zeros(shape) if module is attention else torch.zeros(shape, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("module", [attention, nn_attention], ids=["reference", "nn"])
+@pytest.mark.parametrize(
+    ("shapes", "sentence"),
+    [
+        (
+            [(3, 7), (5, 6), (5, 2)],
+            "scaled_dot_product_attention: queries and keys must have the same width d_k; "
+            r"got Q \(3, 7\) with d_k=7 and K \(5, 6\) with d_k=6.",
+        ),
+        (
+            [(3, 7), (5, 7), (4, 2)],
+            r"keys and values must come in the same number n; got K \(5, 7\) with n=5 and V",
+        ),
+        ([(2, 3, 7), (5, 7), (5, 2)], "all arrays must have the same batch axes"),
+        ([(3, 7), (0, 7), (0, 2)], r"every axis must have at least one entry; got K \(0, 7\)"),
+        ([(7,), (5, 7), (5, 2)], r"Q needs two axes or more, positions and width; got \(7,\)"),
+    ],
+)
+def test_wrong_shapes_get_one_clear_sentence_from_both_twins(module, shapes, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        module.scaled_dot_product_attention(*(zeros(module, *shape) for shape in shapes))
+
+
+@pytest.mark.parametrize("module", [attention, nn_attention], ids=["reference", "nn"])
+def test_wrong_kinds_get_one_clear_sentence_from_both_twins(module):
+    Q, K, V = (zeros(module, *shape) for shape in [(3, 7), (5, 7), (5, 2)])
+    additive = zeros(module, 3, 5)
+    with pytest.raises(
+        TypeError, match="mask must be boolean with True = may look; got float64. An additive 0/-inf"
+    ):
+        module.scaled_dot_product_attention(Q, K, V, additive)
+    with pytest.raises(
+        ValueError, match=r"mask must broadcast to the shape of the scores \(3, 5\); got \(5, 3\)"
+    ):
+        module.scaled_dot_product_attention(Q, K, V, (zeros(module, 5, 3) == 0))
+    with pytest.raises(TypeError, match="Q must be an array; got list"):
+        module.scaled_dot_product_attention([[1.0]], K, V)
+    with pytest.raises(
+        ValueError, match=r"there must be one value for each of the n keys; got S \(3, 5\) with n=5"
+    ):
+        module.attend(zeros(module, 3, 5), zeros(module, 4, 2))
+
+
+def test_nan_in_the_scores_is_refused():
+    Q, K, V = np.ones((1, 2)), np.ones((3, 2)), np.ones((3, 2))
+    Q[0, 0] = math.nan
+    with pytest.raises(ValueError, match="scores must be finite or -inf; got 3 NaN"):
+        attention.scaled_dot_product_attention(Q, K, V)

@@ -1,0 +1,189 @@
+"""Softmax and its relatives: equal to PyTorch's, with slopes equal to central differences, and finite everywhere."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from attnlib.nn import ops as nn_ops
+from attnlib.reference import ops
+from attnlib.testing import assert_close, central_difference
+
+B, N, M, D_K, D_V = 2, 3, 5, 7, 11
+
+
+def slopes_of_twin(function, arrays, dY):
+    leaves = [torch.tensor(array, requires_grad=True) for array in arrays]
+    (function(*leaves) * torch.tensor(dY)).sum().backward()
+    return [leaf.grad.numpy() for leaf in leaves]
+
+
+UNARY = {
+    "norm": (ops.norm, ops.norm_backward, nn_ops.norm, "input"),
+    "unit": (ops.unit, ops.unit_backward, nn_ops.unit, "input"),
+    "softmax": (ops.softmax, ops.softmax_backward, nn_ops.softmax, "output"),
+    "log_sum_exp": (ops.log_sum_exp, ops.log_sum_exp_backward, nn_ops.log_sum_exp, "input"),
+    "log_softmax": (ops.log_softmax, ops.log_softmax_backward, nn_ops.log_softmax, "output"),
+}
+
+
+@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize("shape", [(M,), (N, M), (B, N, M)])
+def test_an_operation_equals_its_twin_forwards_and_backwards(name, shape, rng):
+    forward, backward, twin, needs = UNARY[name]
+    X = 3 * rng.normal(size=shape)
+    Y = np.asarray(forward(X))
+    assert_close(Y, twin(torch.tensor(X)).numpy(), "float64")
+    dY = rng.normal(size=Y.shape)
+    by_hand = backward(dY, Y if needs == "output" else X)
+    assert_close(by_hand, central_difference(forward, X, dY), "central difference")
+    assert_close(by_hand, slopes_of_twin(twin, [X], dY)[0], "float64")
+
+
+@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_an_operation_keeps_the_dtype_and_its_input(name, dtype, rng):
+    forward = UNARY[name][0]
+    X = rng.normal(size=(N, M)).astype(dtype)
+    before = X.copy()
+    assert np.asarray(forward(X)).dtype == dtype
+    assert np.array_equal(X, before)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_softmax_sums_to_one_along_the_axis_that_was_asked_for(axis, rng):
+    S = rng.normal(size=(N, M))
+    P = ops.softmax(S, axis=axis)
+    assert_close(P.sum(axis=axis), np.ones(P.shape[1 - axis % 2]), "float64")
+    assert_close(P, nn_ops.softmax(torch.tensor(S), axis=axis).numpy(), "float64")
+
+
+def test_linear_and_its_backward(rng):
+    X, W, b = rng.normal(size=(B, N, D_K)), rng.normal(size=(D_K, D_V)), rng.normal(size=D_V)
+    Y, cache = ops.linear(X, W, b)
+    assert_close(Y, nn_ops.linear(*map(torch.tensor, (X, W, b))).numpy(), "float64")
+    dY = rng.normal(size=Y.shape)
+    gradients = ops.linear_backward(dY, cache)
+    for gradient, expected in zip(gradients, slopes_of_twin(nn_ops.linear, [X, W, b], dY), strict=True):
+        assert_close(gradient, expected, "float64")
+    assert_close(
+        gradients[0], central_difference(lambda X: ops.linear(X, W, b)[0], X, dY), "central difference"
+    )
+    assert_close(
+        gradients[1], central_difference(lambda W: ops.linear(X, W, b)[0], W, dY), "central difference"
+    )
+    assert_close(
+        gradients[2], central_difference(lambda b: ops.linear(X, W, b)[0], b, dY), "central difference"
+    )
+
+
+def test_masked_softmax_with_masks_and_empty_rows(rng):
+    S, mask = rng.normal(size=(B, N, M)), rng.random((B, N, M)) < 0.5
+    mask[0, 1] = False
+    P = ops.masked_softmax(S, mask)
+    assert (P[~mask] == 0).all() and not P[0, 1].any()
+    assert_close(P.sum(axis=-1), mask.any(axis=-1).astype(float), "float64")
+    assert_close(P, nn_ops.masked_softmax(torch.tensor(S), torch.tensor(mask)).numpy(), "float64")
+    dP = rng.normal(size=P.shape)
+    by_hand = ops.masked_softmax_backward(dP, P)
+    assert_close(
+        by_hand, central_difference(lambda S: ops.masked_softmax(S, mask), S, dP), "central difference"
+    )
+    twin = slopes_of_twin(lambda S: nn_ops.masked_softmax(S, torch.tensor(mask)), [S], dP)[0]
+    assert_close(by_hand, twin, "float64")
+    assert not by_hand[0, 1].any()
+
+
+def test_what_stands_behind_a_mask_does_not_matter():
+    S = np.array([[1.0, math.nan, 2.0, math.inf]])
+    mask = np.array([[True, False, True, False]])
+    assert_close(ops.masked_softmax(S, mask)[0, [0, 2]], ops.softmax(np.array([1.0, 2.0])), "float64")
+
+
+@pytest.mark.parametrize("T", [0.1, 1.0, 7.0])
+def test_temperature_and_its_backward(T, rng):
+    S = rng.normal(size=(N, M))
+    P = ops.softmax_with_temperature(S, T)
+    assert_close(P, nn_ops.softmax_with_temperature(torch.tensor(S), T).numpy(), "float64")
+    dP = rng.normal(size=P.shape)
+    dS, dT = ops.softmax_with_temperature_backward(dP, P, S, T)
+    assert_close(
+        dS, central_difference(lambda S: ops.softmax_with_temperature(S, T), S, dP), "central difference"
+    )
+    h = 1e-6 * T
+    ahead, behind = ((ops.softmax_with_temperature(S, T + step) * dP).sum() for step in (h, -h))
+    assert math.isclose(dT, (ahead - behind) / (2 * h), rel_tol=1e-5, abs_tol=1e-7)
+
+
+def test_entropy_and_its_backward(rng):
+    P = ops.softmax(rng.normal(size=(B, N, M)))
+    assert_close(np.asarray(ops.entropy(P)), nn_ops.entropy(torch.tensor(P)).numpy(), "float64")
+    dH = rng.normal(size=(B, N))
+    assert_close(ops.entropy_backward(dH, P), central_difference(ops.entropy, P, dH), "central difference")
+    assert_close(ops.entropy_backward(dH, P), slopes_of_twin(nn_ops.entropy, [P], dH)[0], "float64")
+    assert ops.entropy(np.array([0.0, 1.0, 0.0])) == 0
+    assert math.isclose(ops.entropy(np.full(M, 1 / M)), math.log(M))
+
+
+def test_the_jacobian_is_the_matrix_of_the_backward(rng):
+    P = ops.softmax(rng.normal(size=M))
+    rows = np.stack([ops.softmax_backward(e, P) for e in np.eye(M)])
+    assert_close(ops.softmax_jacobian(P), rows, "float64")
+
+
+@pytest.mark.parametrize("module", [ops, nn_ops], ids=["reference", "nn"])
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (
+            lambda o, a: o.softmax(a([[1, 2]])),
+            TypeError,
+            "softmax: S must hold real floating-point numbers; got int64",
+        ),
+        (
+            lambda o, a: o.softmax(a([[1.0, math.nan]])),
+            ValueError,
+            "softmax: scores must be finite or -inf; got 1 NaN",
+        ),
+        (
+            lambda o, a: o.softmax(a([[-math.inf] * 2])),
+            ValueError,
+            "each row needs at least one score above -inf",
+        ),
+        (lambda o, a: o.softmax(a(np.zeros((2, 0)))), ValueError, "every axis must have at least one entry"),
+        (
+            lambda o, a: o.masked_softmax(a([[1.0, 2.0]]), a([[0.0, 1.0]])),
+            TypeError,
+            "mask must be boolean with True = may look; got float64",
+        ),
+        (
+            lambda o, a: o.masked_softmax(a([[1.0, 2.0]]), a([[True, False, True]])),
+            ValueError,
+            r"mask must broadcast to the shape of the scores \(1, 2\); got \(1, 3\)",
+        ),
+        (
+            lambda o, a: o.softmax_with_temperature(a([1.0, 2.0]), 0.0),
+            ValueError,
+            "T must be positive and finite; got T=0",
+        ),
+        (
+            lambda o, a: o.linear(a([[1.0, 2.0]]), a([[1.0], [2.0], [3.0]])),
+            ValueError,
+            r"linear: W must be \(d_in, d_out\) with d_in=2",
+        ),
+        (
+            lambda o, a: o.entropy(a([-0.5, 1.5])),
+            ValueError,
+            "probabilities must not be negative or NaN; got -0.5",
+        ),
+        (lambda o, a: o.unit(a([[0.0, 0.0]])), ValueError, "a vector of length zero has no direction"),
+    ],
+)
+def test_bad_input_gets_one_clear_sentence_from_both_twins(module, call, error, sentence):
+    def make(values):
+        array = np.asarray(values)
+        return array if module is ops else torch.tensor(array)
+
+    with pytest.raises(error, match=sentence):
+        call(module, make)
