@@ -21,6 +21,7 @@ from attnlib.data.bilingual import Pair, corpus, economic_area, source_vocab, ta
 from attnlib.data.results import save_result
 from attnlib.data.vocab import EOS, batch
 from attnlib.metrics.alignment import alignment_error_rate, diagonal_links, links_from_weights
+from attnlib.metrics.curves import first_below, first_reached
 from attnlib.models.seq2seq import Seq2Seq
 from attnlib.train.translation import accuracy, said_tokens, tensors, train_translator, weights_of
 
@@ -61,8 +62,9 @@ def trial(
     def look(model: Seq2Seq, step: int, loss: float) -> None:
         recent.append(loss)
         if step % EVERY == 0:
-            token, exact = accuracy(model, watched)
-            for key, value in zip(curve, (step, np.mean(recent[-EVERY:]), token, exact), strict=True):
+            now = {"loss": np.mean(recent[-EVERY:]), **accuracy(model, watched)._asdict()}
+            curve["step"].append(step)
+            for key, value in now.items():
                 curve[key].append(round(float(value), 4))
 
     pairs = corpus(train_size, lengths=TRAINED, seed=seed)
@@ -74,7 +76,7 @@ def trial(
         "seed": seed,
         "parameters": sum(p.numel() for p in model.parameters()),
         "curve": curve,
-        "steps_to_90": {key: first_step(curve, key) for key in ("token", "exact")},
+        "steps_to_90": {key: first_reached(curve["step"], curve[key]) for key in ("token", "exact")},
         **by_length(model, test_size),
         "errors": errors_by_kind(model, test_size),
         "said": document_sentence(model),
@@ -84,13 +86,6 @@ def trial(
         P = weights_of(model, [economic_area()], end=True)[0]
         measured["map"] = np.round(P, 4).tolist()
     return {**measured, "seconds": round(time.perf_counter() - started, 1)}
-
-
-def first_step(curve: dict[str, list[float]], key: str) -> int | None:
-    """The first step at which the validation accuracy reached 90 %."""
-    return next(
-        (int(step) for step, value in zip(curve["step"], curve[key], strict=True) if value >= 0.9), None
-    )
 
 
 def by_length(model: Seq2Seq, size: int) -> dict[str, list[float]]:
@@ -150,11 +145,6 @@ def document_sentence(model: Seq2Seq) -> list[str]:
     return [*target_vocab().decode(numbers), *(["<end>"] if EOS in numbers else [])]
 
 
-def drop(values: list[float], lengths: tuple[int, ...] = LENGTHS, level: float = 0.9) -> int | None:
-    """The first length at which the accuracy is below `level`; None if it never is."""
-    return next((n for n, value in zip(lengths, values, strict=True) if value < level), None)
-
-
 def summary(trials: list[dict[str, Any]]) -> dict[str, Any]:
     """The mean over the seeds, and where it falls below 90 %."""
     mean = {
@@ -162,7 +152,7 @@ def summary(trials: list[dict[str, Any]]) -> dict[str, Any]:
     }
     return {
         "mean": mean,
-        "below_90_at": {key: drop(values) for key, values in mean.items()},
+        "below_90_at": {key: first_below(LENGTHS, values) for key, values in mean.items()},
         "trials": trials,
     }
 

@@ -76,6 +76,7 @@ def test_length_three_of_the_whole_language_counts_by_hand():
         bilingual.count(3) == 2 * determiners * nouns * verbs == len(list(bilingual.grammar().enumerate(3)))
     )
     assert bilingual.count(2) == 0
+    assert len({pair.source for pair in bilingual.enumerate_sentences(3)}) == bilingual.count(3)
 
 
 def test_patterns_of_one_length_are_equally_likely():

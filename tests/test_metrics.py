@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from attnlib.metrics.alignment import alignment_error_rate, diagonal_links, links_from_weights
+from attnlib.metrics.curves import first_below, first_reached
 
 
 def test_error_rate_by_hand():
@@ -54,3 +55,12 @@ def test_the_diagonal_stays_inside_and_is_the_identity_for_equal_lengths():
     for n, m in [(2, 11), (11, 2), (3, 5)]:
         links = diagonal_links(n, m)
         assert {i for _, i in links} == set(range(m)) and {j for j, _ in links} <= set(range(n))
+
+
+def test_a_curve_gives_the_first_place_below_and_the_first_place_reached():
+    assert first_below([4, 6, 8, 10], [0.95, 0.9, 0.89, 0.99]) == 8
+    assert first_below([4, 6], [1.0, 0.9]) is None
+    assert first_reached([50, 100, 150], [0.1, 0.9, 0.2]) == 100
+    assert first_reached([50, 100], [0.1, 0.2]) is None
+    with pytest.raises(ValueError, match=r"first_below: every x needs its y; got 2 x and 1 y"):
+        first_below([1, 2], [0.5])

@@ -5,7 +5,7 @@ in lower case and split into words (the French elision l' is a word of its own).
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -83,6 +83,16 @@ def count(length: int) -> int:
     (2048, 1153536)
     """
     return grammar().count(length)
+
+
+def enumerate_sentences(length: int) -> Iterator[Pair]:
+    """All sentence pairs of exactly `length` English words, each once; ask `count` first how many there are.
+
+    >>> first = next(enumerate_sentences(3))
+    >>> " ".join(first.source), " ".join(first.target), first.sure
+    ('the cat sleeps', 'le chat dort', ((0, 0), (1, 1), (2, 2)))
+    """
+    return (translate(leaves) for leaves in grammar().enumerate(length))
 
 
 def split_of(source: Sequence[str]) -> str:
