@@ -147,6 +147,7 @@ def zeros(module, *shape):
     return np.zeros(shape) if module is attention else torch.zeros(shape, dtype=torch.float64)
 
 
+@pytest.mark.bad_input
 @pytest.mark.parametrize("module", [attention, nn_attention], ids=["reference", "nn"])
 @pytest.mark.parametrize(
     ("shapes", "sentence"),
@@ -170,6 +171,7 @@ def test_wrong_shapes_get_one_clear_sentence_from_both_twins(module, shapes, sen
         module.scaled_dot_product_attention(*(zeros(module, *shape) for shape in shapes))
 
 
+@pytest.mark.bad_input
 @pytest.mark.parametrize("module", [attention, nn_attention], ids=["reference", "nn"])
 def test_wrong_kinds_get_one_clear_sentence_from_both_twins(module):
     Q, K, V = (zeros(module, *shape) for shape in [(3, 7), (5, 7), (5, 2)])

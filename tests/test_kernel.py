@@ -32,6 +32,7 @@ def test_kernels_equal_their_twins_and_their_formula(arrays):
     assert_close(kernel.kernel_regression(*arrays, kernel.exponential_kernel), twin, "float64")
 
 
+@pytest.mark.bad_input
 def test_a_kernel_too_narrow_and_a_bandwidth_of_zero_are_refused(arrays):
     Q, K, V = arrays
     for module, make in ((kernel, np.asarray), (nn_kernel, torch.tensor)):

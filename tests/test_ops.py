@@ -132,6 +132,7 @@ def test_the_jacobian_is_the_matrix_of_the_backward(rng):
     assert_close(ops.softmax_jacobian(P), rows, "float64")
 
 
+@pytest.mark.bad_input
 @pytest.mark.parametrize("module", [ops, nn_ops], ids=["reference", "nn"])
 @pytest.mark.parametrize(
     ("call", "error", "sentence"),

@@ -102,6 +102,7 @@ def test_a_module_is_its_function_with_weights(module, inputs):
     assert all(weight.grad is not None for weight in module.parameters())
 
 
+@pytest.mark.bad_input
 @pytest.mark.parametrize("module", [scores, nn_scores], ids=["reference", "nn"])
 @pytest.mark.parametrize(
     ("call", "sentence"),
