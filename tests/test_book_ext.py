@@ -61,7 +61,8 @@ SYSTEMS = [
 ]
 CLAIM = {
     "id": "C007", "text": "The output is $0.597$.", "correct": "It is $0.604$.", "verdict": "FALSE",
-    "sources": ["D2 §7 Step 4"], "chapter": "01 foundations", "where": "1-first#c007", "proof": "book/1-first.ipynb::C007",
+    "sources": ["D2 §7 Step 4"], "chapter": "01 foundations",
+    "where": "1-first#c007", "proof": "book/1-first.ipynb::C007",
 }  # fmt: skip
 
 

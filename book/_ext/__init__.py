@@ -26,12 +26,24 @@ from . import anchors, badges, cells, facts, figures, frames, listing, maths, pa
 
 def fingerprint() -> int:
     """A number of this code: pages that were read by other code are read again."""
-    code = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
+    code = b"".join(
+        file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))
+    )
     return int(hashlib.sha256(code).hexdigest()[:8], 16)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    for module in (facts, badges, anchors, frames, figures, cells, maths, listing, pages):
+    for module in (
+        facts,
+        badges,
+        anchors,
+        frames,
+        figures,
+        cells,
+        maths,
+        listing,
+        pages,
+    ):
         module.setup(app)
     return {
         "version": "1",

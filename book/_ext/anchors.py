@@ -27,10 +27,15 @@ class Anchor(nodes.General, nodes.Element):
     """One or more places to link to; draws nothing itself, or a badge where the ledger has the row."""
 
 
-def register(document: nodes.document, env, anchor: str, node: nodes.Element, text: str = "") -> bool:
+def register(
+    document: nodes.document, env, anchor: str, node: nodes.Element, text: str = ""
+) -> bool:
     """Make `anchor` a place that links can point to; False, with a warning, if the page has it already."""
     if anchor in document.ids:
-        logger.warning(f'anchor id="{anchor}" occurs twice on this page; rename one.', location=node)
+        logger.warning(
+            f'anchor id="{anchor}" occurs twice on this page; rename one.',
+            location=node,
+        )
         return False
     node["ids"].append(anchor)
     document.ids[anchor] = node
@@ -54,7 +59,10 @@ class CollectAnchors(SphinxTransform):
                 self.place(paragraph, ids)
 
     def place(self, paragraph: nodes.paragraph, ids: list[str]) -> None:
-        parent, empty = paragraph.parent, not paragraph.astext().strip() and not paragraph.children
+        parent, empty = (
+            paragraph.parent,
+            not paragraph.astext().strip() and not paragraph.children,
+        )
         index = parent.index(paragraph)
         if empty:
             parent.remove(paragraph)
@@ -69,7 +77,9 @@ class CollectAnchors(SphinxTransform):
             for anchor in others:
                 register(self.document, self.env, anchor, node)
 
-    def place_equation(self, anchor: str, node: nodes.Node | None, paragraph: nodes.paragraph) -> None:
+    def place_equation(
+        self, anchor: str, node: nodes.Node | None, paragraph: nodes.paragraph
+    ) -> None:
         if not isinstance(node, nodes.math_block):
             logger.warning(
                 f'anchor id="{anchor}" names an equation, so the next block must be $$...$$; '
@@ -79,15 +89,23 @@ class CollectAnchors(SphinxTransform):
             return
         latex = node.astext()
         tag = TAG.search(latex)
-        if register(self.document, self.env, anchor, node, f"({tag[1]})" if tag else anchor):
+        if register(
+            self.document, self.env, anchor, node, f"({tag[1]})" if tag else anchor
+        ):
             facts_of(self.env).equations[anchor] = latex
 
 
 def visit_anchor(self, node: Anchor) -> None:
-    rows = [link(self.builder, i.upper(), anchor=i) for i in node["ids"] if ROW.fullmatch(i)]
+    rows = [
+        link(self.builder, i.upper(), anchor=i)
+        for i in node["ids"]
+        if ROW.fullmatch(i)
+    ]
     plain = [f'<span id="{i}"></span>' for i in node["ids"] if not ROW.fullmatch(i)]
     look = "anchor" if rows else "anchor is-plain"
-    self.body.append(f'<div class="{look}">{"".join(plain)}{" ".join(rows)}</div>\n')
+    self.body.append(
+        f'<div class="{look}">{"".join(plain)}{" ".join(rows)}</div>\n'
+    )
     raise nodes.SkipNode
 
 
@@ -130,7 +148,8 @@ def check_labels(app: Sphinx, env) -> None:
         for label in pages(env)[page].equations:
             if label in owner:
                 logger.warning(
-                    f"equation label {label} is used here and in {owner[label]}; rename one.", location=page
+                    f"equation label {label} is used here and in {owner[label]}; rename one.",
+                    location=page,
                 )
             owner[label] = page
 

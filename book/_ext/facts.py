@@ -13,9 +13,15 @@ class PageFacts:
 
     anchors: set[str] = field(default_factory=set)
     equations: dict[str, str] = field(default_factory=dict)  # id -> LaTeX
-    links: set[tuple[str, str]] = field(default_factory=set)  # (page, id) that this page points to
-    proofs: set[str] = field(default_factory=set)  # ids of ledger rows that a visible cell proves
-    verdicts: list[tuple[str, str, int]] = field(default_factory=list)  # (claim id, verdict, line)
+    links: set[tuple[str, str]] = field(
+        default_factory=set
+    )  # (page, id) that this page points to
+    proofs: set[str] = field(
+        default_factory=set
+    )  # ids of ledger rows that a visible cell proves
+    verdicts: list[tuple[str, str, int]] = field(
+        default_factory=list
+    )  # (claim id, verdict, line)
 
 
 def pages(env: BuildEnvironment) -> dict[str, PageFacts]:
@@ -34,7 +40,12 @@ def _forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
     pages(env).pop(docname, None)
 
 
-def _merge(app: Sphinx, env: BuildEnvironment, docnames: Iterable[str], other: BuildEnvironment) -> None:
+def _merge(
+    app: Sphinx,
+    env: BuildEnvironment,
+    docnames: Iterable[str],
+    other: BuildEnvironment,
+) -> None:
     for docname in docnames:
         if docname in pages(other):
             pages(env)[docname] = pages(other)[docname]

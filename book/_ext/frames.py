@@ -23,7 +23,12 @@ from .ledger import VERDICTS
 
 logger = logging.getLogger(__name__)
 
-CALLOUTS = {"Pitfall": "pitfall", "Shapes": "shapes", "Cost": "cost", "Try it": "try"}
+CALLOUTS = {
+    "Pitfall": "pitfall",
+    "Shapes": "shapes",
+    "Cost": "cost",
+    "Try it": "try",
+}
 STATEMENTS = ("Theorem", "Lemma", "Proposition", "Corollary", "Definition")
 OPENING = re.compile(
     r"(?P<kind>Claim checked|Pitfall|Shapes|Cost|Try it|Exercise|Proof|Theorem|Lemma|Proposition|Corollary|Definition)"
@@ -56,7 +61,9 @@ def bold_start(node: nodes.Node) -> nodes.strong | None:
     """The bold text that a paragraph starts with; the parser's empty text before it is dropped."""
     if not isinstance(node, nodes.paragraph):
         return None
-    while node.children and isinstance(node[0], nodes.Text) and not node[0].astext():
+    while (
+        node.children and isinstance(node[0], nodes.Text) and not node[0].astext()
+    ):
         del node[0]
     first = node.children[0] if node.children else None
     return first if isinstance(first, nodes.strong) else None
@@ -81,14 +88,19 @@ class BuildFrames(SphinxTransform):
             found = opening(child)
             if found:
                 frames.append(Frame(kind="", ids=[]))
-                frames[-1].source, frames[-1].line = child.source, child.line or quote.line
+                frames[-1].source, frames[-1].line = (
+                    child.source,
+                    child.line or quote.line,
+                )
                 assert isinstance(child, nodes.paragraph)
                 self.open(frames[-1], child, found)
             else:
                 frames[-1].append(child)
         quote.replace_self(frames)
 
-    def open(self, frame: Frame, paragraph: nodes.paragraph, found: re.Match) -> None:
+    def open(
+        self, frame: Frame, paragraph: nodes.paragraph, found: re.Match
+    ) -> None:
         kind, number = found["kind"], found["number"]
         if kind in STATEMENTS or kind == "Proof":
             frame["kind"] = "proof" if kind == "Proof" else "theorem"
@@ -99,7 +111,11 @@ class BuildFrames(SphinxTransform):
             if number:
                 name = f"{kind} {number}"
                 register(
-                    self.document, self.env, name.lower().replace(" ", "-").replace(".", "-"), frame, name
+                    self.document,
+                    self.env,
+                    name.lower().replace(" ", "-").replace(".", "-"),
+                    frame,
+                    name,
                 )
             return
         title, rest = split_first_line(paragraph)
@@ -112,7 +128,9 @@ class BuildFrames(SphinxTransform):
             head.extend(self.exercise(frame, nodes.inline("", "", *title).astext()))
         else:
             frame["kind"] = CALLOUTS[kind]
-            if title and (rest or paragraph.next_node(descend=False, siblings=True)):
+            if title and (
+                rest or paragraph.next_node(descend=False, siblings=True)
+            ):
                 head.append(nodes.inline("", "", *title, classes=["frame-title"]))
             else:
                 rest = title + rest
@@ -132,10 +150,16 @@ class BuildFrames(SphinxTransform):
                 location=frame,
             )
             return [chip(part, "frame-title") for part in parts]
-        chips = [chip(part, "frame-source") for part in parts if part not in (ids, verdict)]
+        chips = [
+            chip(part, "frame-source")
+            for part in parts
+            if part not in (ids, verdict)
+        ]
         for claim in re.findall(r"C\d{3}", ids):
             if register(self.document, self.env, claim.lower(), frame, claim):
-                facts_of(self.env).verdicts.append((claim, verdict, frame.line or 0))
+                facts_of(self.env).verdicts.append(
+                    (claim, verdict, frame.line or 0)
+                )
             chips.append(Badge(row=claim))
         frame["classes"].append(f"is-{verdict.lower()}")
         return [*chips, chip(verdict.lower(), "verdict", f"is-{verdict.lower()}")]
@@ -148,14 +172,22 @@ class BuildFrames(SphinxTransform):
                 spoken = f'<span class="level" role="img" aria-label="{LEVELS[part]}">{part}</span>'
                 chips.append(nodes.raw("", spoken, format="html"))
             elif re.fullmatch(r"[a-z_\d]+(\.[a-z_\d]+)+", part):
-                register(self.document, self.env, "ex-" + re.sub(r"[._]", "-", part), frame, part)
+                register(
+                    self.document,
+                    self.env,
+                    "ex-" + re.sub(r"[._]", "-", part),
+                    frame,
+                    part,
+                )
                 chips.append(chip(part, "frame-id"))
             else:
                 chips.append(chip(part, "frame-source"))
         return chips
 
 
-def split_first_line(paragraph: nodes.paragraph) -> tuple[list[nodes.Node], list[nodes.Node]]:
+def split_first_line(
+    paragraph: nodes.paragraph,
+) -> tuple[list[nodes.Node], list[nodes.Node]]:
     """What follows the keyword on the first line, and what stands on the lines below it."""
     first: list[nodes.Node] = []
     rest: list[nodes.Node] = []
@@ -172,7 +204,9 @@ def split_first_line(paragraph: nodes.paragraph) -> tuple[list[nodes.Node], list
 
 
 def visit_frame(self, node: Frame) -> None:
-    self.body.append(self.starttag(node, "div", CLASS=f"frame frame-{node['kind']}"))
+    self.body.append(
+        self.starttag(node, "div", CLASS=f"frame frame-{node['kind']}")
+    )
 
 
 def depart_frame(self, node: Frame) -> None:

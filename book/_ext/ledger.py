@@ -66,23 +66,36 @@ class Row:
     @property
     def documents(self) -> tuple[str, ...]:
         """The documents that the row comes from, in order."""
-        return tuple(sorted({source[:2] for source in self.sources} | set(self.numbers)))
+        return tuple(
+            sorted({source[:2] for source in self.sources} | set(self.numbers))
+        )
 
 
 def row_of(kind: str, raw: Mapping[str, Any]) -> Row:
     """Check one row of a YAML file and make it a `Row`."""
     name = raw.get("id", "?")
-    missing, unknown = sorted(FIELDS[kind] - set(raw)), sorted(set(raw) - FIELDS[kind] - LATER)
+    missing, unknown = (
+        sorted(FIELDS[kind] - set(raw)),
+        sorted(set(raw) - FIELDS[kind] - LATER),
+    )
     _rule(
         kind,
         name,
         not missing,
         f"a row needs {', '.join(sorted(FIELDS[kind]))}; missing: {', '.join(missing)}.",
     )
-    _rule(kind, name, not unknown, f"unknown field {', '.join(unknown)}; remove it or correct its spelling.")
+    _rule(
+        kind,
+        name,
+        not unknown,
+        f"unknown field {', '.join(unknown)}; remove it or correct its spelling.",
+    )
     form = rf"{KINDS[kind]}\d{{3}}"
     _rule(
-        kind, name, re.fullmatch(form, str(name)), f"an id is {KINDS[kind]} and three digits; got {name!r}."
+        kind,
+        name,
+        re.fullmatch(form, str(name)),
+        f"an id is {KINDS[kind]} and three digits; got {name!r}.",
     )
     _rule(
         kind,
@@ -90,15 +103,33 @@ def row_of(kind: str, raw: Mapping[str, Any]) -> Row:
         CHAPTER.fullmatch(raw["chapter"]),
         f"chapter is like '01 foundations'; got {raw['chapter']!r}.",
     )
-    numbers = {document: _tuple(value) for document, value in (raw.get("numbers") or {}).items()}
+    numbers = {
+        document: _tuple(value)
+        for document, value in (raw.get("numbers") or {}).items()
+    }
     sources = _tuple(raw.get("sources"))
     for source in (*sources, *numbers):
-        _rule(kind, name, SOURCE.fullmatch(source), f"a source is like 'D2 §7 Step 4'; got {source!r}.")
+        _rule(
+            kind,
+            name,
+            SOURCE.fullmatch(source),
+            f"a source is like 'D2 §7 Step 4'; got {source!r}.",
+        )
     _rule(kind, name, sources or numbers, "a row names at least one source.")
     for where in _tuple(raw.get("where")):
-        _rule(kind, name, WHERE.fullmatch(where), f"where is page#anchor without .html; got {where!r}.")
+        _rule(
+            kind,
+            name,
+            WHERE.fullmatch(where),
+            f"where is page#anchor without .html; got {where!r}.",
+        )
     for proof in _tuple(raw.get("proof")):
-        _rule(kind, name, PROOF.fullmatch(proof), f"proof is file::tag or file::test; got {proof!r}.")
+        _rule(
+            kind,
+            name,
+            PROOF.fullmatch(proof),
+            f"proof is file::tag or file::test; got {proof!r}.",
+        )
     if kind == "claims":
         verdict = raw["verdict"]
         _rule(
@@ -112,13 +143,26 @@ def row_of(kind: str, raw: Mapping[str, Any]) -> Row:
         for key in ("chapter", "text", "name", "math", "verdict", "correct")
     }
     where, proof = _tuple(raw.get("where")), _tuple(raw.get("proof"))
-    return Row(id=name, kind=kind, where=where, proof=proof, sources=sources, numbers=numbers, **texts)
+    return Row(
+        id=name,
+        kind=kind,
+        where=where,
+        proof=proof,
+        sources=sources,
+        numbers=numbers,
+        **texts,
+    )
 
 
 def load(folder: Path) -> dict[str, Row]:
     """All rows by id. Read again only when a file has changed."""
     files = [folder / f"{kind}.yml" for kind in KINDS]
-    return _load(tuple((file, file.stat().st_mtime_ns if file.exists() else 0) for file in files))
+    return _load(
+        tuple(
+            (file, file.stat().st_mtime_ns if file.exists() else 0)
+            for file in files
+        )
+    )
 
 
 @lru_cache(maxsize=4)
@@ -127,7 +171,12 @@ def _load(files: tuple[tuple[Path, int], ...]) -> dict[str, Row]:
     for file, changed in files:
         for raw in (_read(file) or []) if changed else []:
             row = row_of(file.stem, raw)
-            _rule(row.kind, row.id, row.id not in rows, "the id occurs twice; an id names one row.")
+            _rule(
+                row.kind,
+                row.id,
+                row.id not in rows,
+                "the id occurs twice; an id names one row.",
+            )
             rows[row.id] = row
     return rows
 
@@ -135,7 +184,10 @@ def _load(files: tuple[tuple[Path, int], ...]) -> dict[str, Row]:
 def load_syllabus(folder: Path) -> dict[str, list[str]]:
     """Chapter -> ids that belong to it."""
     syllabus = _read(folder / "syllabus.yml") or {}
-    return {chapter: " ".join(groups.values()).split() for chapter, groups in syllabus.items()}
+    return {
+        chapter: " ".join(groups.values()).split()
+        for chapter, groups in syllabus.items()
+    }
 
 
 def counts(
@@ -148,8 +200,15 @@ def counts(
     """
     table: dict[str, dict[str, tuple[int, int]]] = {}
     for chapter, ids in syllabus.items():
-        due = {kind: [i for i in ids if i.startswith(letter)] for kind, letter in KINDS.items()}
-        table[chapter] = {kind: (sum(map(done, ids)), len(ids)) for kind, ids in due.items() if ids}
+        due = {
+            kind: [i for i in ids if i.startswith(letter)]
+            for kind, letter in KINDS.items()
+        }
+        table[chapter] = {
+            kind: (sum(map(done, ids)), len(ids))
+            for kind, ids in due.items()
+            if ids
+        }
     return table
 
 
@@ -161,7 +220,11 @@ def _rule(kind: str, name: object, holds: object, sentence: str) -> None:
 def _tuple(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
-    return tuple(str(v) for v in value) if isinstance(value, list | tuple) else (str(value),)
+    return (
+        tuple(str(v) for v in value)
+        if isinstance(value, list | tuple)
+        else (str(value),)
+    )
 
 
 def _read(file: Path) -> Any:

@@ -46,7 +46,10 @@ def formula(node: nodes.Element, display: bool) -> str:
     except katex.KaTeXError as error:
         message = re.sub(r"\s+", " ", str(error))
         logger.warning(
-            f"formula: {message} in: {latex.strip()}", location=node, type="course", subtype="math"
+            f"formula: {message} in: {latex.strip()}",
+            location=node,
+            type="course",
+            subtype="math",
         )
         return f'<code class="math-error">{escape(latex)}</code>'
 
@@ -70,5 +73,7 @@ def use_own_node(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    app.add_html_math_renderer("course_katex", (visit_inline, None), (visit_display, None))
+    app.add_html_math_renderer(
+        "course_katex", (visit_inline, None), (visit_display, None)
+    )
     app.connect("builder-inited", use_own_node)

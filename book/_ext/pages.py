@@ -4,12 +4,14 @@ The theme loads 1.4 MB of icon script on every page, stops the first paint for t
 controls names that contradict their labels. That is mended here, on the HTML of each page as it is written.
 """
 
+import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.errors import ConfigError
 from sphinx.util import logging
 from sphinxcontrib.katex import KaTeXError
@@ -23,8 +25,14 @@ VENDORED = "book/_vendor/katex/katex.min.css"
 SECTION = re.compile(r"book/(\d\d)-([\w-]+)/(\d+)-[\w-]+")
 
 # The fonts that the first lines need, asked for before the style sheets are read. A file:// page may not preload.
-FONTS = ("fonts/source-serif-4-latin-wght-normal.woff2", "fonts/source-sans-3-latin-wght-normal.woff2")
-MATHS_FONTS = ("katex/fonts/KaTeX_Main-Regular.woff2", "katex/fonts/KaTeX_Math-Italic.woff2")
+FONTS = (
+    "fonts/source-serif-4-latin-wght-normal.woff2",
+    "fonts/source-sans-3-latin-wght-normal.woff2",
+)
+MATHS_FONTS = (
+    "katex/fonts/KaTeX_Main-Regular.woff2",
+    "katex/fonts/KaTeX_Math-Italic.woff2",
+)
 
 REPAIRS: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
     # Icons are drawn by the style sheet.
@@ -35,7 +43,10 @@ REPAIRS: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
         r'<script defer src="\1">',
     ),
     # The same element twice.
-    (r'\s*<meta name="viewport" content="width=device-width, initial-scale=1" ?/>', ""),
+    (
+        r'\s*<meta name="viewport" content="width=device-width, initial-scale=1" ?/>',
+        "",
+    ),
     # What is read aloud is what is written; the sidebar's title belongs to a landmark.
     (r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"', r"\1"),
     (
@@ -50,9 +61,7 @@ def preload(content_root: str, files: tuple[str, ...]) -> str:
     """A line of script that asks for fonts at once."""
     wanted = ",".join(f'"{content_root}_static/{file}"' for file in files)
     link = "<link rel=preload as=font type=font/woff2 crossorigin href='\"+f+\"'>"
-    return (
-        f'<script>if(location.protocol!="file:")for(const f of [{wanted}])document.write("{link}")</script>'
-    )
+    return f'<script>if(location.protocol!="file:")for(const f of [{wanted}])document.write("{link}")</script>'
 
 
 def tidy(html: str) -> str:
@@ -61,7 +70,8 @@ def tidy(html: str) -> str:
         html = pattern.sub(replacement, html)
     root = re.search(r'<html[^>]*data-content_root="([^"]*)"', html)
     if root:
-        fonts = FONTS + MATHS_FONTS if 'class="katex"' in html else FONTS
+        # With a few formulas not every font is sure to be needed.
+        fonts = FONTS + MATHS_FONTS if html.count('class="katex"') > 10 else FONTS
         html = html.replace("<head>", f"<head>\n    {preload(root[1], fonts)}", 1)
     return html
 
@@ -81,7 +91,11 @@ def tidy_what_is_written(app: Sphinx) -> None:
 
 
 def add_to_body(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: object,
 ) -> None:
     """`Foundations · 1.2` above the title of book/01-foundations/2-..., and the formulas that its links may show."""
     if "body" not in context:
@@ -89,7 +103,9 @@ def add_to_body(
     found = SECTION.fullmatch(pagename)
     if found:
         name = found[2].replace("-", " ").capitalize()
-        eyebrow = f'<p class="eyebrow">{name} · {int(found[1])}.{found[3]}</p>\n<h1>'
+        eyebrow = (
+            f'<p class="eyebrow">{name} · {int(found[1])}.{found[3]}</p>\n<h1>'
+        )
         context["body"] = context["body"].replace("<h1>", eyebrow, 1)
     context["body"] += previews(app, pagename)
 
@@ -98,7 +114,11 @@ def previews(app: Sphinx, page: str) -> str:
     """The equations of other pages that this page links to, kept out of sight until a link is pointed at."""
     text = ""
     for there, label in sorted(facts_of(app.env, page).links):
-        latex = pages(app.env)[there].equations.get(label) if there in pages(app.env) else None
+        latex = (
+            pages(app.env)[there].equations.get(label)
+            if there in pages(app.env)
+            else None
+        )
         if latex:
             try:
                 text += f'<template data-equation="{label}"><div class="math">{render(latex, True)}</div></template>\n'
@@ -112,6 +132,24 @@ def check_vendored(app: Sphinx) -> None:
         raise ConfigError(
             "book: the fonts in book/_vendor are missing. Run: .venv/bin/python tools/vendor.py"
         )
+
+
+def watch_assets(app: Sphinx, config: Config) -> None:
+    """Style, scripts and templates belong to each page: when one changes, all pages are written again."""
+    folders = [
+        Path(app.srcdir) / "book" / name
+        for name in ("_static", "_templates", "_vendor")
+    ]
+    assets = [
+        file
+        for folder in folders
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    ]
+    digest = hashlib.sha256(
+        b"".join(str(file).encode() + file.read_bytes() for file in assets)
+    )
+    config["course_assets"] = digest.hexdigest()
 
 
 def drop_icon_fonts(app: Sphinx, exception: Exception | None) -> None:
@@ -140,6 +178,8 @@ def forget_after_warnings(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    app.add_config_value("course_assets", "", "html")
+    app.connect("config-inited", watch_assets)
     app.connect("builder-inited", check_vendored)
     app.connect("builder-inited", tidy_what_is_written)
     app.connect("html-page-context", add_to_body)

@@ -80,7 +80,7 @@
     const wanted = new URLSearchParams(location.search);
     const search = make("input", { type: "search", id: "ledger-search", autocomplete: "off" });
     search.value = wanted.get("q") || "";
-    const tools = make("form", { class: "ledger-tools", role: "search", "aria-label": "Rows of this page" });
+    const tools = list.previousElementSibling; // its place is kept free, so that nothing moves
     tools.append(make("label", { class: "wide", for: "ledger-search" }, "Search", search));
     const active = [];
     for (const [name, title, valuesOf] of FILTERS) {
@@ -128,7 +128,6 @@
     tools.addEventListener("input", () => { apply(); remember(); });
     tools.addEventListener("submit", (event) => event.preventDefault());
     window.addEventListener("hashchange", reveal);
-    list.before(tools);
     apply();
     reveal();
   };

@@ -1,0 +1,228 @@
+"""The pages that are made from the exercises themselves: an index to choose from, and the solutions of a chapter.
+
+    ```{exercises} index
+    ```
+    ```{exercises} solutions foundations
+    ```
+
+Both are complete without scripts; on the index a short script adds the filters.
+"""
+
+import re
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from attnlib.exercises.edits import source_of
+from attnlib.exercises.model import (
+    AnswerExercise,
+    CodeExercise,
+    Exercise,
+    Mistake,
+    ProofExercise,
+)
+from attnlib.exercises.registry import CHAPTERS, chapter, exercises
+
+from .anchors import register
+
+MINUTES = (5, 10, 15, 20, 30, 60)  # the steps of the filter "at most"
+LONGEST_EDIT = 60
+
+FILTERS = """<script>
+(() => {
+  const list = document.querySelector("ol.exercises"), rows = [...list.children];
+  const form = document.createElement("form"), shown = document.createElement("output");
+  form.className = "ledger-tools";
+  form.setAttribute("role", "search");
+  form.setAttribute("aria-label", "Exercises of this page");
+  const wanted = new URLSearchParams(location.search);
+  const fits = (select, row) => !select.value ||
+    (select.name === "minutes" ? +row.dataset.minutes <= +select.value : row.dataset[select.name] === select.value);
+  const selects = ["chapter", "kind", "level", "minutes"].map((name) => {
+    const label = document.createElement("label"), select = document.createElement("select");
+    const found = [...new Set(rows.map((row) => row.dataset[name]))].sort();
+    const values = name === "minutes" ? list.dataset.steps.split(" ") : found;
+    const title = (value) => ({ minutes: `at most ${value}`, level: "\\u2605".repeat(+value) })[name] || value;
+    select.name = name;
+    select.append(new Option("all", ""), ...values.map((value) => new Option(title(value), value)));
+    select.value = wanted.get(name) || "";
+    label.append(name[0].toUpperCase() + name.slice(1), select);
+    form.append(label);
+    return select;
+  });
+  const apply = () => {
+    rows.forEach((row) => { row.hidden = !selects.every((select) => fits(select, row)); });
+    const left = rows.filter((row) => !row.hidden);
+    const minutes = left.reduce((sum, row) => sum + +row.dataset.minutes, 0);
+    shown.textContent = `${left.length} of ${rows.length} exercises, ${minutes} minutes`;
+  };
+  form.append(shown);
+  form.addEventListener("input", apply);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  list.before(form);
+  apply();
+})();
+</script>"""
+
+
+class ExerciseList(nodes.General, nodes.Element):
+    """The exercises to choose from."""
+
+
+class ExerciseItem(nodes.General, nodes.Element):
+    """One of them; `id` is its id."""
+
+
+class ExercisesDirective(SphinxDirective):
+    required_arguments = 1
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        package = Path(source_file())
+        for file in package.glob("**/*.py"):
+            self.env.note_dependency(str(file))
+        for notebook in (Path(self.env.srcdir) / "book").glob("[0-9]*/*.ipynb"):
+            self.env.note_dependency(str(notebook))
+        if self.arguments == ["index"]:
+            return self.index()
+        if (
+            len(self.arguments) == 2
+            and self.arguments[0] == "solutions"
+            and self.arguments[1] in CHAPTERS
+        ):
+            return [self.solved(one) for one in chapter(self.arguments[1]).values()]
+        raise self.error(
+            f"exercises: say `index` or `solutions` and a chapter; got {' '.join(self.arguments)!r}."
+        )
+
+    def index(self) -> list[nodes.Node]:
+        items = []
+        for one in exercises().values():
+            head = f"**{one.title}** {one.headline}"
+            place = f"In {self.place(one)}."
+            if one.prerequisites:
+                place += f" After {', '.join(exercises()[id].title for id in one.prerequisites)}."
+            item = ExerciseItem("", id=one.id)
+            for text, look in (
+                (head, "row-head"),
+                (one.task, "row-text"),
+                (place, "row-links"),
+            ):
+                found, _ = self.state.inline_text(text, self.lineno)
+                item.append(nodes.paragraph("", "", *found, classes=[look]))
+            items.append(item)
+        return [ExerciseList("", *items), nodes.raw("", FILTERS, format="html")]
+
+    def place(self, one: Exercise) -> str:
+        """A link to the exercise in its notebook, as near as there is one."""
+        notebook = Path(self.env.srcdir) / "book" / f"{one.page}.ipynb"
+        name = re.sub(r"^\d+-", "", Path(one.page).name).replace("-", " ")
+        if not notebook.exists():
+            return name
+        shown = f"· {one.id}" in notebook.read_text(encoding="utf-8")
+        return f"[{name}]({one.page}.ipynb{f'#{anchor(one)}' if shown else ''})"
+
+    def solved(self, one: Exercise) -> nodes.section:
+        """A section with the task and the folded solution."""
+        section = nodes.section()
+        section += nodes.title(one.title, one.title)
+        section.line = self.lineno
+        register(
+            self.state.document,
+            self.env,
+            f"solution-{one.id.replace('.', '-')}",
+            section,
+            one.title,
+        )
+        text = "\n\n".join(
+            (f"{one.headline} · {self.place(one)}", one.task, *solution(one))
+        )
+        self.state.nested_parse(
+            StringList(text.splitlines(), self.env.docname), 0, section
+        )
+        return section
+
+
+def source_file() -> str:
+    import attnlib.exercises
+
+    return str(Path(attnlib.exercises.__file__).parent)
+
+
+def anchor(one: Exercise) -> str:
+    return "ex-" + re.sub(r"[._]", "-", one.id)
+
+
+def solution(one: Exercise) -> Iterator[str]:
+    """The solution in Markdown: folded, with what is known about wrong answers."""
+    yield "<details><summary>Solution</summary>"
+    if isinstance(one, CodeExercise):
+        yield f"```python\n{one.model_answer.rstrip()}\n```"
+    elif isinstance(one, AnswerExercise):
+        yield f"**{one.model_answer}**"
+    elif isinstance(one, ProofExercise):
+        yield one.proof
+        yield "A complete proof:"
+        yield "\n".join(f"- {line}" for line in one.rubric)
+    yield one.commentary
+    others = [
+        variant for variant in getattr(one, "variants", ()) if callable(variant)
+    ]
+    if others:
+        yield "Also right:"
+        yield from (
+            f"```python\n{source_of(variant).rstrip()}\n```" for variant in others
+        )
+    known = getattr(one, "mistakes", ())
+    if known:
+        yield "`check` knows these mistakes by name:"
+        yield "\n".join(
+            f"- **{mistake.name}**{example(mistake)} {mistake.sentence}"
+            for mistake in known
+        )
+    yield "</details>"
+
+
+def example(mistake: Mistake) -> str:
+    """What was replaced by what, where that is short."""
+    edit = mistake.forms[0]
+    if not isinstance(edit, dict) or len(edit) > 1:
+        return "."
+    ((old, new),) = edit.items()
+    old, new = old.strip(), new.strip()
+    if "\n" in old + new or len(old + new) > LONGEST_EDIT:
+        return "."
+    return f": without `{old}`." if not new else f": `{new}` in place of `{old}`."
+
+
+def visit_list(self, node: ExerciseList) -> None:
+    steps = " ".join(map(str, MINUTES))
+    self.body.append(
+        f'<ol class="exercises" data-steps="{steps}" style="list-style:none;padding:0">\n'
+    )
+
+
+def depart_list(self, node: ExerciseList) -> None:
+    self.body.append("</ol>\n")
+
+
+def visit_item(self, node: ExerciseItem) -> None:
+    one = exercises()[node["id"]]
+    data = f'data-chapter="{escape(CHAPTERS[one.chapter])}" data-kind="{one.kind}" '
+    data += f'data-level="{one.level}" data-minutes="{one.minutes}"'
+    self.body.append(f'<li class="ledger-row" {data}>')
+
+
+def depart_item(self, node: ExerciseItem) -> None:
+    self.body.append("</li>\n")
+
+
+def setup(app: Sphinx) -> None:
+    app.add_directive("exercises", ExercisesDirective)
+    app.add_node(ExerciseList, html=(visit_list, depart_list))
+    app.add_node(ExerciseItem, html=(visit_item, depart_item))

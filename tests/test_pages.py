@@ -1,0 +1,267 @@
+"""Every page of the built book in a browser: nothing from elsewhere, nothing in red, nothing cut off, nothing unnamed.
+
+Each page is opened at 1280 and at 390 pixels; at both it is checked in light and in dark. Faults are planted at the end.
+"""
+
+import os
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+SITE = ROOT / "_build" / "html"
+FOUND = sorted(str(page.relative_to(SITE)) for page in SITE.rglob("*.html")) if SITE.exists() else []
+PAGES = [page for page in FOUND if not page.startswith("_") and page != "index.html"]  # index.html leads to the intro
+WIDTHS = (1280, 390)
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+CI = os.environ.get("CI") == "true"
+
+pytestmark = pytest.mark.browser
+
+
+def missing(sentence: str) -> None:
+    """What cannot be checked here is skipped with a sentence; in CI it is a failure."""
+    if CI:
+        pytest.fail(sentence)
+    pytest.skip(sentence)
+
+
+# ---- The browser, a server, and what a page did while it was opened -------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        missing("no Chromium: install one (Debian, Ubuntu: sudo apt-get install chromium), then run this again.")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def served(folder: Path) -> tuple[ThreadingHTTPServer, str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server, f"http://127.0.0.1:{server.server_address[1]}/"
+
+
+@pytest.fixture(scope="session")
+def origin() -> Iterator[str]:
+    if not PAGES:
+        missing("the book is not built: run `make book`, then this again.")
+    server, address = served(SITE)
+    yield address
+    server.shutdown()
+
+
+class Opened:
+    """A page, with everything that went wrong while it was opened."""
+
+    def __init__(self, browser: Any, address: str, width: int = 1280, **options: Any) -> None:
+        size = {"width": width, "height": 900}
+        self.context = browser.new_context(viewport=size, color_scheme="light", reduced_motion="reduce", **options)
+        self.page = self.context.new_page()
+        self.origin = re.match(r"(file://|https?://[^/]+/)", address)[0]  # type: ignore[index]
+        self.faults: list[str] = []
+        self.page.on("request", self.request)
+        self.page.on("response", lambda r: r.status >= 400 and self.faults.append(f"{r.status} for {r.url}"))
+        self.page.on("console", lambda m: m.type in ("error", "warning") and self.faults.append(f"console: {m.text}"))
+        self.page.on("pageerror", lambda error: self.faults.append(f"page error: {error}"))
+        self.page.goto(address)
+        self.page.evaluate("document.fonts.ready.then(() => 0)")
+
+    def request(self, request: Any) -> None:
+        if not request.url.startswith((self.origin, "data:", "blob:")):
+            self.faults.append(f"request to another host: {request.url}")
+
+    def __enter__(self) -> "Opened":
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.context.close()
+
+
+# ---- The checks, each a list of sentences about what is wrong -------------------------------------------------------
+
+UNTYPESET = """() => [...document.querySelectorAll('.katex-error, .math-error, mjx-container, .MathJax')].map(e => e.textContent)
+  .concat([...document.querySelectorAll('.bd-article :is(p, li, td)')].filter(e => [...e.childNodes].some(n =>
+     n.nodeType === 3 && /\\$[^$]*[\\\\^_][^$]*\\$/.test(n.data))).map(e => e.textContent.slice(0, 80)))"""
+UNNAMED = """() => [...document.querySelectorAll('img, svg')].filter(e => !e.closest('[aria-hidden=true], .katex')).filter(e => {
+    const name = e.tagName === 'IMG' ? e.getAttribute('alt') : e.getAttribute('aria-label');
+    const control = e.closest('a, button');  // an icon in a control that has a name needs none of its own
+    const decorative = !name && (control?.textContent.trim() || control?.ariaLabel);
+    return !decorative && (!name || /[./]\\w+\\.(png|svg|jpe?g)$|_images/.test(name));
+  }).map(e => e.outerHTML.slice(0, 120))"""
+OVERFLOW = """() => {
+  const width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= width) return [];
+  return ['page is ' + document.documentElement.scrollWidth + ' wide'].concat([...document.querySelectorAll('.bd-article *')]
+    .filter(e => e.getBoundingClientRect().right > width + 1).slice(0, 5).map(e => e.outerHTML.slice(0, 120)));
+}"""
+# The drawn half of a formula has the colour of its text and is hidden from screen readers, which get the MathML beside it.
+AXE = """async (only) => (await axe.run({exclude: ['.katex-html']}, {runOnly: only, resultTypes: ['violations']})).violations
+  .flatMap(v => v.nodes.slice(0, 3).map(n => v.id + ': ' + n.html.slice(0, 160) + ' | ' + (n.any[0]?.message || v.help)))"""
+SETTLED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))"
+
+
+def untypeset(page: Any) -> list[str]:
+    return [f"formula that is not typeset: {text}" for text in page.evaluate(UNTYPESET)]
+
+
+def unnamed_graphics(page: Any) -> list[str]:
+    return [f"graphic without a description: {html}" for html in page.evaluate(UNNAMED)]
+
+
+def overflow(page: Any) -> list[str]:
+    return [f"wider than the screen: {what}" for what in page.evaluate(OVERFLOW)]
+
+
+def inaccessible(page: Any, *, colours_only: bool = False) -> list[str]:
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text("utf8"))
+    rules = ["color-contrast", "link-in-text-block"] if colours_only else RULES
+    kind = "rule" if colours_only else "tag"
+    return [f"axe {violation}" for violation in page.evaluate(AXE, {"type": kind, "values": rules})]
+
+
+def in_dark(page: Any) -> None:
+    page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
+    page.evaluate(SETTLED)
+
+
+# ---- Every page -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", PAGES or ["(the book is not built)"])
+def test_a_page_is_whole_and_can_be_read_by_everyone(name: str, width: int, browser: Any, origin: str) -> None:
+    with Opened(browser, origin + name, width) as opened:
+        page = opened.page
+        wrong = opened.faults + untypeset(page) + unnamed_graphics(page) + overflow(page) + inaccessible(page)
+        in_dark(page)
+        wrong += [f"in dark: {fault}" for fault in inaccessible(page, colours_only=True)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_entry_of_the_contents_has_a_page() -> None:
+    if not PAGES:
+        missing("the book is not built: run `make book`, then this again.")
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
+    names = [toc["root"]] + [entry["file"] for part in toc["parts"] for entry in part["chapters"]]
+    assert len(names) >= 2
+    assert [name for name in names if f"{name}.html" not in PAGES] == []
+    assert f"url={toc['root']}.html" in (SITE / "index.html").read_text()
+
+
+@pytest.mark.parametrize("name", [page for page in PAGES if re.search(r"/(1-|claims|intro)", page)] or ["(not built)"])
+def test_a_page_opened_from_the_disk_is_whole_too(name: str, browser: Any, origin: str) -> None:
+    with Opened(browser, (SITE / name).as_uri()) as opened:
+        assert not opened.faults, "\n".join(opened.faults)
+
+
+# ---- What scripts add, by keyboard, and what is there without them --------------------------------------------------
+
+
+def test_a_link_to_an_equation_shows_it_when_the_focus_arrives(browser: Any, origin: str) -> None:
+    linking = [name for name in PAGES if '<a class="reference internal" href="#eq-' in (SITE / name).read_text("utf8")]
+    if not linking:
+        pytest.skip("no page links to an equation yet.")
+    with Opened(browser, origin + linking[0]) as opened:
+        page, link = opened.page, opened.page.locator('.bd-article a[href^="#eq-"]').first
+        link.focus()
+        assert page.locator(".preview .katex-html").is_visible()
+        page.keyboard.press("Escape")
+        assert page.locator(".preview").count() == 0
+        link.hover()
+        page.locator(".preview .katex-html").wait_for()
+        assert not opened.faults
+
+
+def test_the_ledger_can_be_searched_and_filtered(browser: Any, origin: str) -> None:
+    with Opened(browser, f"{origin}book/claims.html?verdict=true") as opened:
+        page = opened.page
+        rows = page.locator("ol.ledger > li")
+        shown = page.locator("ol.ledger > li:visible")
+        assert 0 < shown.count() < rows.count()
+        assert set(shown.evaluate_all("rows => rows.map(row => row.dataset.verdict)")) == {"true"}
+        page.get_by_label("Verdict").select_option("")
+        page.get_by_role("searchbox", name="Search").fill("C007")
+        assert shown.evaluate_all("rows => rows.map(row => row.id)") == ["c007"]
+        assert page.locator(".ledger-tools output").inner_text() == f"1 of {rows.count()} rows"
+        assert not opened.faults
+
+
+def test_the_ledger_is_complete_without_scripts(browser: Any, origin: str) -> None:
+    with Opened(browser, f"{origin}book/claims.html") as opened:
+        expected = opened.page.locator("ol.ledger > li").count()
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{origin}book/claims.html")
+    assert page.locator("ol.ledger > li:visible").count() == expected > 0
+    assert page.locator("#c007 .row-links a").count() >= 1
+    context.close()
+
+
+def test_the_search_finds_a_word_of_the_book(browser: Any, origin: str) -> None:
+    with Opened(browser, f"{origin}search.html?q=softmax") as opened:
+        opened.page.locator("#search-results li").first.wait_for()
+        assert not opened.faults
+
+
+# ---- Planted faults: each check sees what it is there for -----------------------------------------------------------
+
+SOUND = (
+    '<!doctype html><html lang="en" data-theme="light"><head><title>Sound</title><link rel="icon" href="data:,">'
+    '<meta name="viewport" content="width=device-width, initial-scale=1"></head>'
+    '<body><main class="bd-article"><h1>Sound</h1>%s</main></body></html>'
+)
+Check = Callable[[Opened], list[str]]
+FAULTS: dict[str, tuple[str, Check, str]] = {
+    "another host": ('<img alt="A dot." src="http://127.0.0.2:9/x.png">', lambda o: o.faults, "another host"),
+    "a missing file": ('<img alt="A dot." src="gone.png">', lambda o: o.faults, "404 for"),
+    "a console error": ("<script>console.error('planted')</script>", lambda o: o.faults, "console: planted"),
+    "a page error": ("<script>nowhere()</script>", lambda o: o.faults, "page error"),
+    "a formula in red": ('<p class="katex-error">x</p>', lambda o: untypeset(o.page), "not typeset"),
+    "a formula left as text": (r"<p>So $\alpha_i$ is it.</p>", lambda o: untypeset(o.page), "not typeset"),
+    "an image without words": ('<img src="data:,">', lambda o: unnamed_graphics(o.page), "without a description"),
+    "an image named by its path": (
+        '<img alt="../_images/ab12.png" src="data:,">', lambda o: unnamed_graphics(o.page), "without a description",
+    ),
+    "a drawing without words": ("<svg></svg>", lambda o: unnamed_graphics(o.page), "without a description"),
+    "a wide page": ('<pre style="width: 900px">x</pre>', lambda o: overflow(o.page), "wider than the screen"),
+    "faint text": ('<p style="color: #aaa">Faint.</p>', lambda o: inaccessible(o.page), "axe color-contrast"),
+    "a button without a name": ("<button></button>", lambda o: inaccessible(o.page), "axe button-name"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_seen(fault: str, browser: Any, tmp_path: Path) -> None:
+    html, check, expected = FAULTS[fault]
+    (tmp_path / "sound.html").write_text(SOUND % "<p>All is well.</p>")
+    (tmp_path / "fault.html").write_text(SOUND % html)
+    server, address = served(tmp_path)
+    try:
+        with Opened(browser, f"{address}sound.html", 390) as opened:
+            assert check(opened) == []
+        with Opened(browser, f"{address}fault.html", 390) as opened:
+            opened.page.wait_for_load_state("networkidle")
+            assert expected in " ".join(check(opened))
+    finally:
+        server.shutdown()
