@@ -69,11 +69,6 @@ def same_count(who: str, things: str, size: str, **arrays: Any) -> None:
     _same(who, f"{things} must come in the same number", size, axes)
 
 
-def one_value_per_score(who: str, S: Any, V: Any) -> None:
-    """Column j of the scores belongs to value j."""
-    _same(who, "columns of S and rows of V must come in the same number", "n", {"S": (S, -1), "V": (V, -2)})
-
-
 def weight(who: str, rows: str, columns: str, X: str, width: int, **weights: Any) -> None:
     """A weight matrix (rows, columns) as in the book, as many rows as the vectors of X are wide."""
     for name, W in weights.items():

@@ -1,7 +1,7 @@
-"""The attention function: score, normalise, average; and the layer that makes queries, keys and values from inputs.
+"""Attention: normalise scores, average values. For any scores, for dot products, and as a layer with its projections.
 
-m queries look at n keys; value j belongs to key j. The book derives it in eq-scores, eq-weights, eq-attention,
-eq-projections and, backwards, eq-attention-backward (Chapter 1). The twin is `attnlib.nn.attention`.
+The book derives it in eq-score, eq-weights, eq-output, eq-attend, eq-attention and eq-layer (Chapter 1). The twin,
+where autograd does the backward, is `attnlib.nn.attention`.
 """
 
 import math
@@ -10,38 +10,26 @@ from typing import NamedTuple
 import numpy as np
 
 from attnlib.reference import _check
-from attnlib.reference.ops import (
-    LinearCache,
-    linear,
-    linear_backward,
-    masked_softmax,
-    masked_softmax_backward,
-)
+from attnlib.reference.ops import linear, linear_backward, masked_softmax, masked_softmax_backward
 from attnlib.shapes import Array, Bool, Float
 
 
 def attention_by_loops(
     Q: Float[Array, "m d_k"], K: Float[Array, "n d_k"], V: Float[Array, "n d_v"]
 ) -> Float[Array, "m d_v"]:
-    """Attention as one would do it by hand: a loop over queries, over keys, over coordinates (eq-attention).
+    """Scaled dot-product attention written out, one number at a time; for reading, and as a test of the fast form.
 
-    >>> attention_by_loops(np.zeros((1, 2)), np.eye(2), np.array([[1.0], [3.0]]))  # equal scores: the plain mean
+    >>> attention_by_loops(np.array([[1.0]]), np.array([[5.0], [5.0]]), np.array([[1.0], [3.0]]))
     array([[2.]])
     """
-    (m, d_k), (n, d_v) = Q.shape, V.shape
-    O = np.zeros((m, d_v), dtype=V.dtype)
-    for i in range(m):
-        scores = []
-        for j in range(n):
-            dot = 0.0
-            for c in range(d_k):
-                dot += float(Q[i, c]) * float(K[j, c])
-            scores.append(dot / math.sqrt(d_k))  # eq-scores
-        exponentials = [math.exp(score - max(scores)) for score in scores]
-        for j in range(n):
-            weight = exponentials[j] / sum(exponentials)  # eq-weights
-            for c in range(d_v):
-                O[i, c] += weight * V[j, c]  # eq-attention
+    O = np.zeros((len(Q), V.shape[1]))
+    for i in range(len(Q)):
+        s = [sum(Q[i, c] * K[j, c] for c in range(Q.shape[1])) / math.sqrt(Q.shape[1]) for j in range(len(K))]
+        total = sum(math.exp(s_j - max(s)) for s_j in s)  # eq-weights
+        for j in range(len(K)):
+            p = math.exp(s[j] - max(s)) / total
+            for c in range(V.shape[1]):
+                O[i, c] += p * V[j, c]  # eq-output
     return O
 
 
@@ -51,34 +39,34 @@ class AttendCache(NamedTuple):
 
 
 def attend(
-    S: Float[Array, "*b m n"], V: Float[Array, "*b n d_v"], mask: Bool[Array, "..."] | None = None
+    S: Float[Array, "*b m n"], V: Float[Array, "*b n d_v"], mask: Bool[Array, "*#b #m #n"] | None = None
 ) -> tuple[Float[Array, "*b m d_v"], AttendCache]:
-    """Normalise the scores and average the values, whatever the scores came from (eq-weights, eq-attention).
+    """Normalise any scores to weights and average the values with them (eq-attend).
 
-    mask broadcasts to S, True = may look; a query that may look nowhere gets zeros.
+    mask    True where a query may look; a query that may look nowhere gets zeros
 
-    >>> O, cache = attend(np.array([[0.0, 0.0], [0.0, -math.inf]]), np.array([[1.0], [3.0]]))
-    >>> O
-    array([[2.],
-           [1.]])
+    >>> O, cache = attend(np.array([[0.0, math.log(3.0)]]), np.array([[4.0], [8.0]]))
+    >>> cache.P, O
+    (array([[0.25, 0.75]]), array([[7.]]))
     """
     _check.matrices("attend", S=S, V=V)
-    _check.one_value_per_score("attend", S, V)
+    if S.shape[-1] != V.shape[-2]:
+        raise ValueError(
+            f"attend: there must be one value for each of the n keys; got S {S.shape} with n={S.shape[-1]} "
+            f"and V {V.shape} with n={V.shape[-2]}."
+        )
     _check.boolean_mask("attend", mask, S.shape)
-    _check.finite("attend", V=V)
-    P = masked_softmax(S, mask)  # eq-weights    (*b, m, n)
-    O = P @ V  #                   eq-attention  (*b, m, d_v)
-    return O, AttendCache(P, V)
+    P = masked_softmax(S, mask)  #           eq-weights     (*b, m, n)
+    return P @ V, AttendCache(P, V)  #       eq-output      (*b, m, d_v)
 
 
 def attend_backward(
     dO: Float[Array, "*b m d_v"], cache: AttendCache
 ) -> tuple[Float[Array, "*b m n"], Float[Array, "*b n d_v"]]:
-    """dS, dV (eq-attention-backward)."""
+    """dS and dV: values collect by weight, scores through the softmax (eq-attend-backward)."""
     P, V = cache
-    dP = dO @ V.swapaxes(-1, -2)  # eq-attention-backward  (*b, m, n)
-    dV = P.swapaxes(-1, -2) @ dO  # eq-attention-backward  (*b, n, d_v)
-    return masked_softmax_backward(dP, P), dV
+    dP = dO @ V.swapaxes(-1, -2)  # eq-attend-backward
+    return masked_softmax_backward(dP, P), P.swapaxes(-1, -2) @ dO
 
 
 class AttentionCache(NamedTuple):
@@ -92,36 +80,31 @@ def scaled_dot_product_attention(
     Q: Float[Array, "*b m d_k"],
     K: Float[Array, "*b n d_k"],
     V: Float[Array, "*b n d_v"],
-    mask: Bool[Array, "..."] | None = None,
+    mask: Bool[Array, "*#b #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b m d_v"], AttentionCache]:
-    """For each query, an average of the values, weighted by how well their keys fit (eq-attention).
+    """Attention with scaled dot-product scores (eq-attention).
 
-    mask broadcasts to (*b, m, n), True = may look; a query that may look nowhere gets zeros. `cache.P` are the weights.
+    mask    True where a query may look; a query that may look nowhere gets zeros
 
-    >>> Q, K, V = np.zeros((1, 2)), np.eye(2), np.array([[1.0], [3.0]])
-    >>> O, cache = scaled_dot_product_attention(Q, K, V)
-    >>> cache.P, O  # equal scores, equal weights, the plain mean
-    (array([[0.5, 0.5]]), array([[2.]]))
-    >>> O, cache = scaled_dot_product_attention(Q, K, V, mask=np.array([[False, True]]))
-    >>> cache.P, O
-    (array([[0., 1.]]), array([[3.]]))
+    >>> Q, K, V = np.array([[1.0]]), np.array([[0.0], [math.log(3.0)]]), np.array([[4.0], [8.0]])
+    >>> scaled_dot_product_attention(Q, K, V)[0].round(12)
+    array([[7.]])
     """
     who = "scaled_dot_product_attention"
     _check.matrices(who, Q=Q, K=K, V=V)
     _check.same_width(who, "queries and keys", "d_k", Q=Q, K=K)
     _check.same_count(who, "keys and values", "n", K=K, V=V)
-    _check.boolean_mask(who, mask, (*Q.shape[:-1], K.shape[-2]))
-    _check.finite(who, Q=Q, K=K, V=V)
-    S = Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1])  # eq-scores     (*b, m, n)
-    P = masked_softmax(S, mask)  #                         eq-weights    (*b, m, n)
-    O = P @ V  #                                           eq-attention  (*b, m, d_v)
+    S = Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1])  # eq-scaled-score  (*b, m, n)
+    _check.boolean_mask(who, mask, S.shape)
+    P = masked_softmax(S, mask)  #                         eq-weights       (*b, m, n)
+    O = P @ V  #                                           eq-attention     (*b, m, d_v)
     return O, AttentionCache(Q, K, V, P)
 
 
 def scaled_dot_product_attention_backward(
     dO: Float[Array, "*b m d_v"], cache: AttentionCache
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"], Float[Array, "*b n d_v"]]:
-    """dQ, dK, dV (eq-attention-backward); masks need no care here, their weights in P are zero."""
+    """dQ, dK, dV, from the output back to the projections (eq-attention-backward)."""
     Q, K, V, P = cache
     dS, dV = attend_backward(dO, AttendCache(P, V))
     dS = dS / math.sqrt(Q.shape[-1])
@@ -134,10 +117,10 @@ class AttentionWeights(NamedTuple):
     W_V: Float[Array, "d_input d_v"]
 
 
-class AttentionLayerCache(NamedTuple):
-    Q: LinearCache
-    K: LinearCache
-    V: LinearCache
+class LayerCache(NamedTuple):
+    X_Q: Float[Array, "*b m d_query"]
+    X: Float[Array, "*b n d_input"]
+    weights: AttentionWeights
     attention: AttentionCache
 
 
@@ -145,38 +128,30 @@ def attention_layer(
     X_Q: Float[Array, "*b m d_query"],
     X: Float[Array, "*b n d_input"],
     weights: AttentionWeights,
-    mask: Bool[Array, "..."] | None = None,
-) -> tuple[Float[Array, "*b m d_v"], AttentionLayerCache]:
-    """Queries from X_Q, keys and values from X, then attention (eq-projections, eq-attention).
+    mask: Bool[Array, "*#b #m #n"] | None = None,
+) -> tuple[Float[Array, "*b m d_v"], LayerCache]:
+    """Attention from X_Q to X with separate projections for queries, keys and values (eq-layer).
 
-    With X_Q = X this is self-attention. `cache.attention.P` are the weights.
-
-    >>> identity = AttentionWeights(np.eye(2), np.eye(2), np.eye(2))
-    >>> Y, cache = attention_layer(np.zeros((1, 2)), np.array([[1.0, 0.0], [3.0, 2.0]]), identity)
-    >>> Y
-    array([[2., 1.]])
+    >>> one = np.array([[1.0]])
+    >>> attention_layer(one, np.array([[2.0], [2.0]]), AttentionWeights(one, one, 3 * one))[0]
+    array([[6.]])
     """
-    who = "attention_layer"
-    W_Q, W_K, W_V = weights
-    _check.matrices(who, X_Q=X_Q, X=X)
-    _check.floats(who, X=X, W_Q=W_Q, W_K=W_K, W_V=W_V)
-    _check.weight(who, "d_query", "d_k", "X_Q", X_Q.shape[-1], W_Q=W_Q)
-    _check.weight(who, "d_input", "d_k", "X", X.shape[-1], W_K=W_K)
-    _check.weight(who, "d_input", "d_v", "X", X.shape[-1], W_V=W_V)
-    _check.same_width(who, "W_Q and W_K", "d_k", W_Q=W_Q, W_K=W_K)
-    Q, Q_cache = linear(X_Q, W_Q)  # eq-projections  (*b, m, d_k)
-    K, K_cache = linear(X, W_K)  #   eq-projections  (*b, n, d_k)
-    V, V_cache = linear(X, W_V)  #   eq-projections  (*b, n, d_v)
-    Y, cache = scaled_dot_product_attention(Q, K, V, mask)  # eq-attention
-    return Y, AttentionLayerCache(Q_cache, K_cache, V_cache, cache)
+    _check.matrices("attention_layer", X_Q=X_Q, X=X)
+    _check.weight("attention_layer", "d_query", "d_k", "X_Q", X_Q.shape[-1], W_Q=weights.W_Q)
+    _check.weight("attention_layer", "d_input", "d_k", "X", X.shape[-1], W_K=weights.W_K)
+    _check.weight("attention_layer", "d_input", "d_v", "X", X.shape[-1], W_V=weights.W_V)
+    Q, K, V = X_Q @ weights.W_Q, X @ weights.W_K, X @ weights.W_V  # eq-layer
+    O, cache = scaled_dot_product_attention(Q, K, V, mask)
+    return O, LayerCache(X_Q, X, weights, cache)
 
 
 def attention_layer_backward(
-    dY: Float[Array, "*b m d_v"], cache: AttentionLayerCache
+    dO: Float[Array, "*b m d_v"], cache: LayerCache
 ) -> tuple[Float[Array, "*b m d_query"], Float[Array, "*b n d_input"], AttentionWeights]:
-    """dX_Q, dX and the gradients of the weights; X fed keys and values, so its two gradients add."""
-    dQ, dK, dV = scaled_dot_product_attention_backward(dY, cache.attention)
-    dX_Q, dW_Q, _ = linear_backward(dQ, cache.Q)  # eq-projections-backward
-    dX_K, dW_K, _ = linear_backward(dK, cache.K)  # eq-projections-backward
-    dX_V, dW_V, _ = linear_backward(dV, cache.V)  # eq-projections-backward
-    return dX_Q, dX_K + dX_V, AttentionWeights(dW_Q, dW_K, dW_V)
+    """dX_Q, dX and the gradients of the weights; X is read twice, so its two gradients add up (eq-layer-backward)."""
+    X_Q, X, weights, attention = cache
+    dQ, dK, dV = scaled_dot_product_attention_backward(dO, attention)
+    dX_Q, dW_Q, _ = linear_backward(dQ, linear(X_Q, weights.W_Q)[1])
+    dX_K, dW_K, _ = linear_backward(dK, linear(X, weights.W_K)[1])
+    dX_V, dW_V, _ = linear_backward(dV, linear(X, weights.W_V)[1])
+    return dX_Q, dX_K + dX_V, AttentionWeights(dW_Q, dW_K, dW_V)  # eq-layer-backward

@@ -1,7 +1,7 @@
-"""How well each query fits each key: six score functions, each (*b, m, n) for m queries and n keys.
+"""Scores: how well each key fits each query, by six different rules, each with its backward.
 
-The book derives them in eq-dot-score, eq-scores, eq-multiplicative-score, eq-additive-score, eq-cosine-score and
-eq-location-score (Chapter 1). The twin is `attnlib.nn.scores`; `attention.attend` turns any of them into attention.
+The book derives them in eq-dot-score, eq-scaled-score, eq-multiplicative-score, eq-additive-score, eq-cosine-score and
+eq-location-score (Chapter 1). The twin, where autograd does the backward, is `attnlib.nn.scores`.
 """
 
 import math
@@ -10,12 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from attnlib.reference import _check
-from attnlib.reference.ops import LinearCache, linear, linear_backward, unit, unit_backward
+from attnlib.reference.ops import unit, unit_backward
 from attnlib.shapes import Array, Float
-
-
-def _transposed(X: Float[Array, "*b n d"]) -> Float[Array, "*b d n"]:
-    return X.swapaxes(-1, -2)
 
 
 class DotCache(NamedTuple):
@@ -23,98 +19,100 @@ class DotCache(NamedTuple):
     K: Float[Array, "*b n d_k"]
 
 
+def _pairs(X: Float[Array, "..."], Y: Float[Array, "..."]) -> Float[Array, "..."]:
+    """X^T Y over all rows of the batch: the gradient of a weight that all of them share."""
+    return X.reshape(-1, X.shape[-1]).T @ Y.reshape(-1, Y.shape[-1])
+
+
+def _check_same_width(who: str, Q: Float[Array, "..."], K: Float[Array, "..."]) -> None:
+    _check.matrices(who, Q=Q, K=K)
+    _check.same_width(who, "queries and keys", "d_k", Q=Q, K=K)
+
+
 def dot_scores(
     Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"]
 ) -> tuple[Float[Array, "*b m n"], DotCache]:
-    """The inner product of every query with every key (eq-dot-score).
+    """The dot product of every query with every key (eq-dot-score).
 
-    >>> S, cache = dot_scores(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [0.0, 4.0]]))
-    >>> S
-    array([[3., 8.]])
+    >>> dot_scores(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))[0]
+    array([[1., 2., 3.]])
     """
-    _check.matrices("dot_scores", Q=Q, K=K)
-    _check.same_width("dot_scores", "queries and keys", "d_k", Q=Q, K=K)
-    return Q @ _transposed(K), DotCache(Q, K)  # eq-dot-score  (*b, m, n)
+    _check_same_width("dot_scores", Q, K)
+    return Q @ K.swapaxes(-1, -2), DotCache(Q, K)  # eq-dot-score  (*b, m, n)
 
 
 def dot_scores_backward(
     dS: Float[Array, "*b m n"], cache: DotCache
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"]]:
-    """dQ, dK (eq-dot-score-backward)."""
+    """dQ and dK: each query collects keys, each key collects queries (eq-dot-score-backward)."""
     Q, K = cache
-    return dS @ K, _transposed(dS) @ Q  # eq-dot-score-backward
+    return dS @ K, dS.swapaxes(-1, -2) @ Q  # eq-dot-score-backward
 
 
 def scaled_dot_scores(
     Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"]
 ) -> tuple[Float[Array, "*b m n"], DotCache]:
-    """Inner products divided by sqrt(d_k), so that their spread does not grow with the width (eq-scores).
+    """Dot products divided by the square root of the width, so that their size does not grow with it (eq-scaled-score).
 
-    >>> S, cache = scaled_dot_scores(np.ones((1, 4)), np.ones((1, 4)))
-    >>> S
-    array([[2.]])
+    >>> scaled_dot_scores(np.array([[1.0, 1.0, 1.0, 1.0]]), np.array([[2.0, 2.0, 2.0, 2.0]]))[0]
+    array([[4.]])
     """
-    _check.matrices("scaled_dot_scores", Q=Q, K=K)
-    _check.same_width("scaled_dot_scores", "queries and keys", "d_k", Q=Q, K=K)
-    return Q @ _transposed(K) / math.sqrt(Q.shape[-1]), DotCache(Q, K)  # eq-scores  (*b, m, n)
+    _check_same_width("scaled_dot_scores", Q, K)
+    return Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1]), DotCache(Q, K)  # eq-scaled-score  (*b, m, n)
 
 
 def scaled_dot_scores_backward(
     dS: Float[Array, "*b m n"], cache: DotCache
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"]]:
-    """dQ, dK: those of the inner product, divided by sqrt(d_k) (eq-scores-backward)."""
-    return dot_scores_backward(dS / math.sqrt(cache.Q.shape[-1]), cache)  # eq-scores-backward
-
-
-class MultiplicativeWeights(NamedTuple):
-    W: Float[Array, "d_q d_k"]
+    """dQ and dK, with the same divisor (eq-scaled-score-backward)."""
+    return dot_scores_backward(dS / math.sqrt(cache.Q.shape[-1]), cache)  # eq-scaled-score-backward
 
 
 class MultiplicativeCache(NamedTuple):
-    Q: LinearCache
-    QW: Float[Array, "*b m d_k"]
+    Q: Float[Array, "*b m d_q"]
     K: Float[Array, "*b n d_k"]
+    W: Float[Array, "d_q d_k"]
 
 
 def multiplicative_scores(
     Q: Float[Array, "*b m d_q"], K: Float[Array, "*b n d_k"], W: Float[Array, "d_q d_k"]
 ) -> tuple[Float[Array, "*b m n"], MultiplicativeCache]:
-    """q W k^T: the inner product after a learned map of the query, whose width may differ (eq-multiplicative-score).
+    """The bilinear score: the query is mapped to the width of the keys, then compared by dot product
+    (eq-multiplicative-score).
 
-    Q W comes first: mapping the m queries once is cheaper than mapping the keys where keys are many or wide.
+    Mapping the m queries first costs m d_q d_k; mapping the n keys instead would cost n d_q d_k.
 
-    >>> swap = np.array([[0.0, 1.0], [1.0, 0.0]])
-    >>> S, cache = multiplicative_scores(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [0.0, 4.0]]), swap)
-    >>> S
-    array([[6., 4.]])
+    >>> Q, K, W = np.array([[1.0, 2.0]]), np.array([[1.0, 0.0, 1.0]]), np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 3.0]])
+    >>> multiplicative_scores(Q, K, W)[0]
+    array([[7.]])
     """
     _check.matrices("multiplicative_scores", Q=Q, K=K)
     _check.floats("multiplicative_scores", Q=Q, W=W)
-    _check.weight("multiplicative_scores", "d_q", "d_k", "Q", Q.shape[-1], W=W)
-    _check.same_width("multiplicative_scores", "W and the keys", "d_k", W=W, K=K)
-    QW, cache = linear(Q, W)
-    return QW @ _transposed(K), MultiplicativeCache(cache, QW, K)  # eq-multiplicative-score  (*b, m, n)
+    if W.shape != (Q.shape[-1], K.shape[-1]):
+        raise ValueError(
+            f"multiplicative_scores: W must be (d_q, d_k) = ({Q.shape[-1]}, {K.shape[-1]}), the widths of Q and K; "
+            f"got {W.shape}."
+        )
+    return (Q @ W) @ K.swapaxes(-1, -2), MultiplicativeCache(Q, K, W)  # eq-multiplicative-score  (*b, m, n)
 
 
 def multiplicative_scores_backward(
     dS: Float[Array, "*b m n"], cache: MultiplicativeCache
 ) -> tuple[Float[Array, "*b m d_q"], Float[Array, "*b n d_k"], Float[Array, "d_q d_k"]]:
-    """dQ, dK, dW (eq-multiplicative-score-backward)."""
-    dQ, dW, _ = linear_backward(dS @ cache.K, cache.Q)
-    return dQ, _transposed(dS) @ cache.QW, dW  # eq-multiplicative-score-backward
-
-
-class AdditiveWeights(NamedTuple):
-    W_q: Float[Array, "d_q d_a"]
-    W_k: Float[Array, "d_k d_a"]
-    v: Float[Array, "d_a"]
+    """dQ, dK and dW; every pair in the batch adds to dW (eq-multiplicative-score-backward)."""
+    Q, K, W = cache
+    dS_K = dS @ K  #                                            (*b, m, d_k)
+    dQ, dK = dS_K @ W.T, dS.swapaxes(-1, -2) @ (Q @ W)  #       eq-multiplicative-score-backward
+    return dQ, dK, _pairs(Q, dS_K)
 
 
 class AdditiveCache(NamedTuple):
-    Q: LinearCache
-    K: LinearCache
-    H: Float[Array, "*b m n d_a"]
+    Q: Float[Array, "*b m d_q"]
+    K: Float[Array, "*b n d_k"]
+    W_q: Float[Array, "d_q d_a"]
+    W_k: Float[Array, "d_k d_a"]
     v: Float[Array, "d_a"]
+    H: Float[Array, "*b m n d_a"]
 
 
 def additive_scores(
@@ -124,23 +122,25 @@ def additive_scores(
     W_k: Float[Array, "d_k d_a"],
     v: Float[Array, "d_a"],
 ) -> tuple[Float[Array, "*b m n"], AdditiveCache]:
-    """tanh(q W_q + k W_k) · v: a network of one hidden layer reads each pair (eq-additive-score).
+    """A network with one hidden layer for every pair: map both, add, squash, weigh (eq-additive-score).
 
-    >>> one = np.ones((1, 1))
-    >>> S, cache = additive_scores(one, np.array([[-1.0], [0.0]]), one, one, np.array([2.0]))
-    >>> S.round(4)  # 2 tanh(1 - 1), 2 tanh(1 + 0)
-    array([[0.    , 1.5232]])
+    Queries and keys may differ in width. A score never exceeds the sum of |v|.
+
+    >>> one = np.array([[1.0]])
+    >>> additive_scores(np.array([[0.0]]), np.array([[0.0], [100.0]]), one, one, np.array([2.0]))[0]
+    array([[0., 2.]])
     """
-    who = "additive_scores"
-    _check.matrices(who, Q=Q, K=K)
-    _check.floats(who, Q=Q, W_q=W_q, W_k=W_k, v=v)
-    _check.weight(who, "d_q", "d_a", "Q", Q.shape[-1], W_q=W_q)
-    _check.weight(who, "d_k", "d_a", "K", K.shape[-1], W_k=W_k)
-    _check.same_width(who, "W_q, W_k and v", "d_a", W_q=W_q, W_k=W_k, v=v)
-    A_q, q_cache = linear(Q, W_q)
-    A_k, k_cache = linear(K, W_k)
-    H = np.tanh(A_q[..., :, None, :] + A_k[..., None, :, :])  # eq-additive-score  (*b, m, n, d_a)
-    return H @ v, AdditiveCache(q_cache, k_cache, H, v)  # eq-additive-score  (*b, m, n)
+    _check.matrices("additive_scores", Q=Q, K=K)
+    _check.floats("additive_scores", Q=Q, W_q=W_q, W_k=W_k, v=v)
+    _check.weight("additive_scores", "d_q", "d_a", "Q", Q.shape[-1], W_q=W_q)
+    _check.weight("additive_scores", "d_k", "d_a", "K", K.shape[-1], W_k=W_k)
+    if not W_q.shape[1:] == W_k.shape[1:] == v.shape:
+        raise ValueError(
+            "additive_scores: W_q, W_k and v must share the hidden width d_a; "
+            f"got W_q {W_q.shape}, W_k {W_k.shape} and v {v.shape}."
+        )
+    H = np.tanh((Q @ W_q)[..., :, None, :] + (K @ W_k)[..., None, :, :])  # (*b, m, n, d_a)
+    return H @ v, AdditiveCache(Q, K, W_q, W_k, v, H)  # eq-additive-score  (*b, m, n)
 
 
 def additive_scores_backward(
@@ -152,60 +152,57 @@ def additive_scores_backward(
     Float[Array, "d_k d_a"],
     Float[Array, "d_a"],
 ]:
-    """dQ, dK, dW_q, dW_k, dv; a query's gradient sums over the keys it met (eq-additive-score-backward)."""
-    H, v = cache.H, cache.v
-    dv = np.tensordot(dS, H, axes=dS.ndim)  # eq-additive-score-backward  (d_a)
-    dA = dS[..., None] * v * (1 - H**2)  # eq-additive-score-backward  (*b, m, n, d_a)
-    dQ, dW_q, _ = linear_backward(dA.sum(axis=-2), cache.Q)
-    dK, dW_k, _ = linear_backward(dA.sum(axis=-3), cache.K)
-    return dQ, dK, dW_q, dW_k, dv
+    """dQ, dK, dW_q, dW_k, dv; 1 - H^2 is the slope of tanh (eq-additive-score-backward)."""
+    Q, K, W_q, W_k, v, H = cache
+    dZ = dS[..., None] * v * (1 - H**2)  # eq-additive-score-backward  (*b, m, n, d_a)
+    dZ_q, dZ_k = dZ.sum(axis=-2), dZ.sum(axis=-3)
+    dv = _pairs(dS[..., None], H)[0]
+    return dZ_q @ W_q.T, dZ_k @ W_k.T, _pairs(Q, dZ_q), _pairs(K, dZ_k), dv
 
 
 def cosine_scores(
     Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"]
 ) -> tuple[Float[Array, "*b m n"], DotCache]:
-    """The cosine of the angle between every query and every key; their lengths do not count (eq-cosine-score).
+    """The cosine of the angle between every query and every key: lengths do not count (eq-cosine-score).
 
-    >>> S, cache = cosine_scores(np.array([[2.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 7.0]]))
-    >>> S
-    array([[0.6, 0. ]])
+    >>> cosine_scores(np.array([[10.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 7.0], [-2.0, 0.0]]))[0]
+    array([[ 1.,  0., -1.]])
     """
-    _check.matrices("cosine_scores", Q=Q, K=K)
-    _check.same_width("cosine_scores", "queries and keys", "d_k", Q=Q, K=K)
-    return unit(Q) @ _transposed(unit(K)), DotCache(Q, K)  # eq-cosine-score  (*b, m, n)
+    _check_same_width("cosine_scores", Q, K)
+    return unit(Q) @ unit(K).swapaxes(-1, -2), DotCache(Q, K)  # eq-cosine-score  (*b, m, n)
 
 
 def cosine_scores_backward(
     dS: Float[Array, "*b m n"], cache: DotCache
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"]]:
-    """dQ, dK: through the inner product of unit vectors (eq-cosine-score-backward)."""
+    """dQ and dK: the dot product's, between unit vectors, then through the division (eq-cosine-score-backward)."""
     Q, K = cache
-    dU_Q, dU_K = dot_scores_backward(dS, DotCache(unit(Q), unit(K)))
-    return unit_backward(dU_Q, Q), unit_backward(dU_K, K)  # eq-cosine-score-backward
+    dU_q, dU_k = dot_scores_backward(dS, DotCache(unit(Q), unit(K)))
+    return unit_backward(dU_q, Q), unit_backward(dU_k, K)  # eq-cosine-score-backward
 
 
-class LocationWeights(NamedTuple):
+class LocationCache(NamedTuple):
+    Q: Float[Array, "*b m d_q"]
     W: Float[Array, "d_q n"]
 
 
 def location_scores(
     Q: Float[Array, "*b m d_q"], W: Float[Array, "d_q n"]
-) -> tuple[Float[Array, "*b m n"], LinearCache]:
-    """Scores of n positions from the query alone, without a look at what stands there (eq-location-score).
+) -> tuple[Float[Array, "*b m n"], LocationCache]:
+    """Scores from the query alone: each position has a column of W, whatever stands there (eq-location-score).
 
-    >>> S, cache = location_scores(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))
-    >>> S
+    >>> location_scores(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))[0]
     array([[1., 2., 3.]])
     """
     _check.matrices("location_scores", Q=Q)
     _check.floats("location_scores", Q=Q, W=W)
     _check.weight("location_scores", "d_q", "n", "Q", Q.shape[-1], W=W)
-    return linear(Q, W)  # eq-location-score  (*b, m, n)
+    return Q @ W, LocationCache(Q, W)  # eq-location-score  (*b, m, n)
 
 
 def location_scores_backward(
-    dS: Float[Array, "*b m n"], cache: LinearCache
+    dS: Float[Array, "*b m n"], cache: LocationCache
 ) -> tuple[Float[Array, "*b m d_q"], Float[Array, "d_q n"]]:
-    """dQ, dW (eq-linear-map-backward)."""
-    dQ, dW, _ = linear_backward(dS, cache)
-    return dQ, dW
+    """dQ and dW; there are no keys to learn (eq-location-score-backward)."""
+    Q, W = cache
+    return dS @ W.T, _pairs(Q, dS)  # eq-location-score-backward
