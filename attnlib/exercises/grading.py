@@ -66,7 +66,7 @@ def gather(exercise: CodeExercise, function: Callable[..., Any], evidence: Evide
         evidence.outcomes.append(observe(function, arguments))
         evidence.prints.append(prints.taken())
     again = observe(function, next(iter(naming.cases(exercise).values())))
-    evidence.repeats = same(evidence.outcomes[0], again, exercise.rtol, exercise.atol)
+    evidence.repeats = same(evidence.outcomes[0], again, *naming.tolerances(exercise)[0])
     right = naming.agree(exercise, evidence.outcomes, naming.expected(exercise))
     changed = any(outcome.changed for outcome in evidence.outcomes)
     if evidence.repeats and (changed or not right):
@@ -92,7 +92,7 @@ def broken_laws(exercise: CodeExercise, function: Callable[..., Any], outcomes: 
             ):  # a result of another shape, which the cases tell better
                 continue
             if seen:
-                found.append(f'A law that is broken: {law.name}. On the case "{label}", {seen}.')
+                found.append(f'A law that it breaks: {law.name}. On the case "{label}", {seen}.')
                 break
     return found
 

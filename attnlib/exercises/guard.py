@@ -153,11 +153,10 @@ def of_reference(exercise: CodeExercise) -> Iterator[str]:
     """The solution computes what the package computes."""
     if exercise.reference is None:
         return
-    for (label, arguments), want in zip(
-        naming.cases(exercise).items(), naming.expected(exercise), strict=True
-    ):
+    cases, wanted = naming.cases(exercise).items(), naming.expected(exercise)
+    for (label, arguments), want, tolerance in zip(cases, wanted, naming.tolerances(exercise), strict=True):
         got = observe(exercise.reference, arguments)
-        if not same(got, want, exercise.rtol, exercise.atol):
+        if not same(got, want, *tolerance):
             why = f": {got.error!r}" if got.error else ""
             yield f"the solution must agree with the reference; it does not on the case {label!r}{why}"
 

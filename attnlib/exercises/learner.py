@@ -115,10 +115,10 @@ def progress() -> Note:
     """What you have done, chapter by chapter."""
     known = store.load()
     parts: list[Part] = []
-    for name in CHAPTERS:
+    for name, title in CHAPTERS.items():
         ids = list(chapter(name))
         done = [id for id in ids if known.get(id, store.EMPTY)["passed"]]
-        parts.append(f"**{name}**: {len(done)} of {len(ids)} passed")
+        parts.append(f"**{title}**: {len(done)} of {len(ids)} passed")
         lines = [line_of(find(id, "progress"), known[id]) for id in ids if id in known]
         parts += [Code("\n".join(lines))] if lines else []
     code = "`progress_code()` prints a code that carries this to another machine."

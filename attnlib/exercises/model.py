@@ -154,11 +154,7 @@ class AnswerExercise(Exercise):
     def model_answer(self) -> str:
         if self.value is None:
             return "There is no single answer here."
-        return (
-            self.value
-            if isinstance(self.value, str)
-            else np.array2string(np.asarray(self.value), precision=6)
-        )
+        return str(self.value) if isinstance(self.value, str) or np.ndim(self.value) else f"{self.value:.6g}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

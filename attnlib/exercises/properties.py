@@ -43,14 +43,14 @@ rows_sum_to_one_or_zero = Property(
 never_negative = Property("no weight is negative", _never_negative)
 
 
-def unchanged_by_a_constant(position: int = 0, constant: float = 3.0) -> Property:
-    """Adding one number to every score changes nothing."""
+def unchanged_by_a_constant(position: int = 0, name: str = "scores") -> Property:
+    """Adding one number to every entry of an argument changes nothing."""
 
     def test(f: Callable[..., Any], *arguments: Any) -> str | None:
-        shifted = replaced(arguments, {position: arguments[position] + constant})
+        shifted = replaced(arguments, {position: arguments[position] + 3})
         return moved(f(*arguments), f(*shifted))
 
-    return Property("adding one constant to all scores changes nothing", test)
+    return Property(f"adding one constant to all {name} changes nothing", test)
 
 
 def blind_to_order(axes: dict[int, int]) -> Property:

@@ -7,7 +7,7 @@ import pkgutil
 
 from attnlib.exercises.model import Exercise
 
-CHAPTERS = ("foundations",)
+CHAPTERS = {"foundations": "1 · Foundations"}  # in the order of the book
 
 
 @functools.cache

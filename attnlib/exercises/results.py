@@ -26,7 +26,7 @@ Part = str | Code | SideBySide
 
 @dataclass(frozen=True, eq=False)
 class Note:
-    """Paragraphs, code and figures; `code` in backticks and **bold** are marked up in HTML."""
+    """Paragraphs, code and figures; `code` in backticks and **bold** are marked up in HTML, Jupyter reads $...$."""
 
     parts: tuple[Part, ...]
     colour: str = "#0072b2"
@@ -100,7 +100,8 @@ def as_html(part: Part) -> str:
     if isinstance(part, SideBySide):
         return part._repr_html_()
     text = MARKUP.sub(lambda found: tagged(found[1], found[2]), escape(part, quote=False))
-    return f'<p style="margin:.3em 0">{text}</p>'
+    paragraphs = re.split(r"\n\s*\n|\n(?=\d+\. )", text)
+    return "".join(f'<p style="margin:.3em 0">{paragraph}</p>' for paragraph in paragraphs)
 
 
 def tagged(code: str | None, bold: str | None) -> str:

@@ -101,4 +101,4 @@ def html_table(title: str, matrix: np.ndarray, differs: np.ndarray, place: tuple
             cells.append(f'<td style="{style}">{mark}{number(x)}</td>')
         rows.append(f"<tr>{''.join(cells)}</tr>")
     caption = f'<caption style="text-align:left;font-style:italic">{escape(title)}</caption>'
-    return f'<table style="border-collapse:collapse;margin:.3em 0">{caption}{"".join(rows)}</table>'
+    return f'<table style="border-collapse:collapse;margin:.3em 0;color:inherit">{caption}{"".join(rows)}</table>'

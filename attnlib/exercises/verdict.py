@@ -8,7 +8,17 @@ from typing import Any
 
 from attnlib.exercises import naming
 from attnlib.exercises.attempts import has_blank_left
-from attnlib.exercises.comparing import CHANGED, DTYPE, ERROR, NONFINITE, VALUE, Trouble, shapes, trouble
+from attnlib.exercises.comparing import (
+    CHANGED,
+    DTYPE,
+    ERROR,
+    NONFINITE,
+    PROMOTED,
+    VALUE,
+    Trouble,
+    shapes,
+    trouble,
+)
 from attnlib.exercises.model import CodeExercise, Mistake
 from attnlib.exercises.outcomes import Outcome
 from attnlib.exercises.results import Code, Part, Result, result
@@ -67,12 +77,10 @@ def judged(exercise: CodeExercise, function: Any, evidence: Evidence) -> Result:
 def failures_of(exercise: CodeExercise, evidence: Evidence) -> list[Failure]:
     """The cases that have a trouble."""
     cases, wanted = naming.cases(exercise).items(), naming.expected(exercise)
+    rows = zip(cases, evidence.outcomes, wanted, naming.tolerances(exercise), evidence.prints, strict=True)
     found = []
-    for (label, arguments), got, want, text in zip(
-        cases, evidence.outcomes, wanted, evidence.prints, strict=True
-    ):
-        one = trouble(got, want, exercise.returns, exercise.rtol, exercise.atol)
-        if one:
+    for (label, arguments), got, want, tolerance, text in rows:
+        if one := trouble(got, want, exercise.returns, *tolerance):
             found.append(Failure(one, label, arguments, text))
     return found
 
@@ -90,7 +98,7 @@ def shown(exercise: CodeExercise, failure: Failure) -> list[Part]:
         return []
     head = f'On the case "{failure.label}" ({shapes(failure.arguments, parameters(exercise))}):'
     figure = failure.trouble.figure
-    table = [figure] if figure and failure.trouble.stage != DTYPE else []
+    table = [figure] if figure else []
     return [head, *table, *failure.trouble.parts]
 
 
@@ -110,6 +118,8 @@ def facts(exercise: CodeExercise, evidence: Evidence, failures: list[Failure]) -
     stages = {failure.trouble.stage for failure in failures}
     if stages and min(stages) == DTYPE and VALUE in stages:
         parts.append("On other cases the values differ too.")
+    if PROMOTED in stages and min(stages) < PROMOTED:
+        parts.append("Where float32 goes in, float64 comes out.")
     changed = sorted({i for outcome in evidence.outcomes for i in outcome.changed})
     if changed:
         which = " and ".join(f"`{parameters(exercise)[i]}`" for i in changed)

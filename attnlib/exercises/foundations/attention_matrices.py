@@ -146,6 +146,7 @@ exercise = CodeExercise(
             "float32 became float64",
             "float32 went in, float64 came out: `np.sqrt` of an int is a float64 number. `math.sqrt` is a plain one.",
             {"math.sqrt(": "np.sqrt("},
+            {"return P": "return np.float64(1) * P"},
         ),
     ),
 )

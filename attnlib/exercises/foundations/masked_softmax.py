@@ -104,6 +104,13 @@ exercise = CodeExercise(
             "minus infinity is hidden.",
             {"-math.inf": "S.dtype.type(-1e9)"},
             {"-math.inf": "S.dtype.type(-1e4)"},
+            {"np.where(mask, S, -math.inf)": "S + S.dtype.type(-1e9) * ~mask"},
+            {"np.where(mask, S, -math.inf)": "S - 1e9 * (1 - mask)"},
+        ),
+        Mistake(
+            "the mask is not used",
+            "These are the weights without a mask: every key is read.",
+            {"S = np.where(mask, S, -math.inf)\n": "\n"},
         ),
         Mistake(
             "scores multiplied by the mask",
@@ -134,6 +141,7 @@ exercise = CodeExercise(
             "float32 scores went in, float64 weights came out: some float64 array took part. `np.where` with a plain "
             "Python number keeps float32.",
             {"-math.inf": "np.float64(-np.inf)"},
+            {"return E": "return np.float64(1) * E"},
         ),
         Mistake(
             "scores changed in place",

@@ -14,8 +14,8 @@ predict_scale = AnswerExercise(
     level=1,
     minutes=3,
     page=PAGE,
-    task=f"All entries of q and k are independent, with mean 0 and variance 1, and d_k = {D_K}. "
-    "What is the standard deviation of q · k?",
+    task=f"All entries of $q$ and $k$ are independent, with mean 0 and variance 1, and $d_k = {D_K}$. "
+    "What is the standard deviation of their dot product?",
     hints=(
         "A dot product is a sum of d_k products. What is the variance of one product?",
         "Variances of independent terms add up.",

@@ -45,7 +45,7 @@ exercise = CodeExercise(
     solution=softmax_backward,
     reference=ops.softmax_backward,
     cases=softmax_backward_cases,
-    properties=(laws.separate_batches(0, 1), laws.unchanged_by_a_constant(0)),
+    properties=(laws.separate_batches(0, 1), laws.unchanged_by_a_constant(0, "entries of dP")),
     variants=(
         with_the_jacobian,
         {"(dP * P).sum(axis=-1, keepdims=True)": 'np.einsum("...i,...i->...", dP, P)[..., None]'},
