@@ -1,4 +1,4 @@
-"""The scale of dot products: a prediction and a repair (eq-scaled-scores)."""
+"""The scale of dot products: a prediction and a repair (eq-scaled-score)."""
 
 import math
 
