@@ -1,0 +1,164 @@
+"""Sparse attention: each query keeps few keys, the best-scoring ones or the near ones.
+
+The book derives it in eq-top-k, eq-top-k-attention, eq-local-mask, eq-local-gaussian and eq-local-attention (Chapter
+1), the last two after Luong et al. (2015). The twin is `attnlib.nn.sparse`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from attnlib.reference import _check, _check_variants
+from attnlib.reference.attention import (
+    AttentionCache,
+    scaled_dot_product_attention,
+    scaled_dot_product_attention_backward,
+)
+from attnlib.reference.ops import masked_softmax, masked_softmax_backward
+from attnlib.reference.scores import DotCache, scaled_dot_scores, scaled_dot_scores_backward
+from attnlib.shapes import Array, Bool, Float
+
+
+def scores_computed(mask: Bool[Array, "*s"]) -> int:
+    """How many scores a method has to compute that skips what the mask hides (eq-scores-computed).
+
+    >>> scores_computed(np.tril(np.ones((4, 4), dtype=bool)))
+    10
+    """
+    _check.boolean_mask("scores_computed", mask, mask.shape)
+    return int(mask.sum())  # eq-scores-computed
+
+
+def top_k_mask(S: Float[Array, "*b n"], k: int) -> Bool[Array, "*b n"]:
+    """True at the k largest scores of each row, exactly k; of equal scores the first ones count (eq-top-k).
+
+    >>> top_k_mask(np.array([[1.0, 3.0, 2.0], [5.0, 5.0, 5.0]]), k=2)
+    array([[False,  True,  True],
+           [ True,  True, False]])
+    """
+    _check.floats("top_k_mask", S=S)
+    _check.scores("top_k_mask", S)
+    _check_variants.how_many("top_k_mask", k, S.shape[-1])
+    order = np.argsort(-S, axis=-1, kind="stable")  # stable: equal scores stay in the order of their keys
+    mask = np.zeros(S.shape, dtype=bool)
+    np.put_along_axis(mask, order[..., :k], True, axis=-1)  # eq-top-k  (*b, n)
+    return mask
+
+
+def top_k_attention(
+    Q: Float[Array, "*b m d_k"],
+    K: Float[Array, "*b n d_k"],
+    V: Float[Array, "*b n d_v"],
+    k: int,
+    mask: Bool[Array, "*#b #m #n"] | None = None,
+) -> tuple[Float[Array, "*b m d_v"], AttentionCache]:
+    """Scaled dot-product attention over the k best keys of each query (eq-top-k-attention).
+
+    All m n scores are needed to find the best, so this saves values that are read, not scores that are computed. A
+    query that sees fewer than k keys through the mask keeps those that it sees.
+
+    >>> Q, K, V = np.array([[1.0]]), np.array([[0.0], [2.0], [2.0]]), np.array([[9.0], [1.0], [3.0]])
+    >>> top_k_attention(Q, K, V, k=2)[0]
+    array([[2.]])
+    """
+    S, _ = scaled_dot_scores(Q, K)
+    if mask is None:
+        return scaled_dot_product_attention(Q, K, V, top_k_mask(S, k))
+    _check.boolean_mask("top_k_attention", mask, S.shape)
+    best = top_k_mask(np.where(mask, S, -np.inf), k) & mask
+    return scaled_dot_product_attention(Q, K, V, best)  # eq-top-k-attention  (*b, m, d_v)
+
+
+def top_k_attention_backward(
+    dO: Float[Array, "*b m d_v"], cache: AttentionCache
+) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"], Float[Array, "*b n d_v"]]:
+    """dQ, dK, dV: as in any attention, because a key that was not kept has weight zero (eq-attention-backward).
+
+    Where two keys tie for the last place the output jumps, and this is the slope on the side that was taken.
+    """
+    return scaled_dot_product_attention_backward(dO, cache)
+
+
+def local_mask(
+    m: int, n: int, window: int | float, centers: Float[Array, "*b {m}"] | None = None
+) -> Bool[Array, "*b {m} {n}"]:
+    """True for the keys at most `window` positions from each query's centre (eq-local-mask).
+
+    window      half the width: up to 2 window + 1 keys are seen
+    centers     one position for each query, real-valued; by default query i looks around key i
+
+    >>> local_mask(3, 4, window=1).astype(int)
+    array([[1, 1, 0, 0],
+           [1, 1, 1, 0],
+           [0, 1, 1, 1]])
+    """
+    _check_variants.window("local_mask", window)
+    if centers is None:
+        centers = np.arange(m, dtype=np.float64)
+    _check.floats("local_mask", centers=centers)
+    _check_variants.centers("local_mask", centers, (m,))
+    return np.abs(np.arange(n) - centers[..., None]) <= window  # eq-local-mask  (*b, m, n)
+
+
+class LocalCache(NamedTuple):
+    Q: Float[Array, "*b m d_k"]
+    K: Float[Array, "*b n d_k"]
+    V: Float[Array, "*b n d_v"]
+    P: Float[Array, "*b m n"]
+    G: Float[Array, "*b m n"]
+    centers: Float[Array, "*b m"]
+    window: int | float
+
+
+def local_attention(
+    Q: Float[Array, "*b m d_k"],
+    K: Float[Array, "*b n d_k"],
+    V: Float[Array, "*b n d_v"],
+    centers: Float[Array, "*b m"],
+    window: int | float,
+    mask: Bool[Array, "*#b #m #n"] | None = None,
+) -> tuple[Float[Array, "*b m d_v"], LocalCache]:
+    """Attention in a window around a position that a model can predict, and learn to predict (eq-local-attention).
+
+    centers     where each query looks, real-valued; a query whose window holds no key gets zeros
+    window      half the width D; the Gaussian's standard deviation is D / 2
+
+    The weights P of the window are multiplied with a Gaussian G around the centre and not normalised again: a row of
+    P G sums to less than one. Through G, and through it alone, the centre gets a gradient.
+
+    >>> Q, K, V = np.zeros((1, 1)), np.zeros((3, 1)), np.array([[1.0], [0.0], [9.0]])
+    >>> O, cache = local_attention(Q, K, V, centers=np.array([0.0]), window=1.0)
+    >>> cache.P, cache.G[:, :2].round(4), O
+    (array([[0.5, 0.5, 0. ]]), array([[1.    , 0.1353]]), array([[0.5]]))
+    """
+    _check.matrices("local_attention", Q=Q, K=K, V=V)
+    _check.floats("local_attention", Q=Q, centers=centers)
+    _check_variants.window("local_attention", window)
+    _check.positive("local_attention", "window", float(window))
+    _check_variants.centers("local_attention", centers, Q.shape[:-1])
+    S, _ = scaled_dot_scores(Q, K)
+    _check_variants.values_for("local_attention", S, V)
+    _check.boolean_mask("local_attention", mask, S.shape)
+    near = local_mask(S.shape[-2], S.shape[-1], window, centers)
+    P = masked_softmax(S, near if mask is None else near & mask)  # eq-local-mask
+    distance = np.arange(S.shape[-1]) - centers[..., None]
+    G = np.exp(-(distance**2) / (2 * (window / 2) ** 2)).astype(S.dtype)  # eq-local-gaussian
+    return (P * G) @ V, LocalCache(Q, K, V, P, G, centers, window)  #       eq-local-attention  (*b, m, d_v)
+
+
+def local_attention_backward(
+    dO: Float[Array, "*b m d_v"], cache: LocalCache
+) -> tuple[
+    Float[Array, "*b m d_k"], Float[Array, "*b n d_k"], Float[Array, "*b n d_v"], Float[Array, "*b m"]
+]:
+    """dQ, dK, dV and the gradient of the centres (eq-local-attention-backward).
+
+    The output jumps where a centre moves a key across the edge of the window; the gradient does not see that.
+    """
+    Q, K, V, P, G, centers, window = cache
+    dA = dO @ V.swapaxes(-1, -2)
+    dS = masked_softmax_backward(dA * G, P)
+    dQ, dK = scaled_dot_scores_backward(dS, DotCache(Q, K))
+    distance = (np.arange(V.shape[-2]) - centers[..., None]).astype(G.dtype)
+    d_centers = (dA * P * G * distance).sum(axis=-1) / (window / 2) ** 2
+    return dQ, dK, (P * G).swapaxes(-1, -2) @ dO, d_centers  # eq-local-attention-backward
