@@ -1,0 +1,158 @@
+"""Recurrent cells: a state of fixed size that is rewritten at every step, and the Jacobian that one step multiplies.
+
+The book derives them in eq-recurrence, eq-rnn, eq-gru, eq-lstm, eq-rnn-jacobian and eq-jacobian-product (Chapter 1).
+The twin with the backwards written out is `attnlib.reference.recurrent`; PyTorch's own cells compute the same, and
+`weights_of` brings their weights into the book's shape (in, out).
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import torch
+from torch import Tensor
+
+from attnlib.nn.ops import linear
+from attnlib.reference import _check, _check_variants
+from attnlib.shapes import Float
+
+State = TypeVar("State")
+
+
+class RNNWeights(NamedTuple):
+    W_x: Float[Tensor, "d_in d"]
+    W_h: Float[Tensor, "d d"]
+    b: Float[Tensor, "d"]
+
+
+class GRUWeights(NamedTuple):
+    """Three blocks side by side: reset r, update z, candidate g. Two biases, because r stands between those of g."""
+
+    W_x: Float[Tensor, "d_in 3d"]
+    W_h: Float[Tensor, "d 3d"]
+    b_x: Float[Tensor, "3d"]
+    b_h: Float[Tensor, "3d"]
+
+
+class LSTMWeights(NamedTuple):
+    """Four blocks side by side: input gate i, forget gate f, candidate g, output gate o."""
+
+    W_x: Float[Tensor, "d_in 4d"]
+    W_h: Float[Tensor, "d 4d"]
+    b: Float[Tensor, "4d"]
+
+
+class LSTMState(NamedTuple):
+    """What an LSTM carries from step to step: the state h that others see, and the memory c behind it."""
+
+    h: Float[Tensor, "*b d"]
+    c: Float[Tensor, "*b d"]
+
+
+def weights_of(cell: torch.nn.RNNCellBase) -> RNNWeights | GRUWeights | LSTMWeights:
+    """The weights of a PyTorch cell, shaped (in, out) as in the book; they stay connected to the cell's parameters.
+
+    >>> weights_of(torch.nn.GRUCell(2, 3)).W_x.shape
+    torch.Size([2, 9])
+    """
+    W_x, W_h = cell.weight_ih.T, cell.weight_hh.T
+    b_x = cell.bias_ih if cell.bias else W_x.new_zeros(W_x.shape[1])
+    b_h = cell.bias_hh if cell.bias else W_h.new_zeros(W_h.shape[1])
+    if isinstance(cell, torch.nn.GRUCell):
+        return GRUWeights(W_x, W_h, b_x, b_h)
+    kind = LSTMWeights if isinstance(cell, torch.nn.LSTMCell) else RNNWeights
+    return kind(W_x, W_h, b_x + b_h)
+
+
+def rnn_cell(
+    x: Float[Tensor, "*b d_in"], h: Float[Tensor, "*b d"], weights: RNNWeights
+) -> Float[Tensor, "*b d"]:
+    """The next state of a simple recurrent network: mix state and input, then squash (eq-rnn).
+
+    >>> weights = RNNWeights(torch.tensor([[1.0]]), torch.tensor([[0.5]]), torch.tensor([0.0]))
+    >>> rnn_cell(torch.tensor([1.0]), torch.tensor([-2.0]), weights)
+    tensor([0.])
+    """
+    _check.floats("rnn_cell", x=x, h=h, **weights._asdict())
+    _check_variants.cell("rnn_cell", 1, x, h, weights.W_x, weights.W_h, b=weights.b)
+    return torch.tanh(x @ weights.W_x + h @ weights.W_h + weights.b)  # eq-rnn  (*b, d)
+
+
+def rnn_jacobian(h: Float[Tensor, "*b d"], W_h: Float[Tensor, "d d"]) -> Float[Tensor, "*b d d"]:
+    """The derivative of the state h that `rnn_cell` returned by the state before it (eq-rnn-jacobian).
+
+    Row a, column c: how much entry a of the new state moves with entry c of the old one.
+    """
+    _check.floats("rnn_jacobian", h=h, W_h=W_h)
+    _check.weight("rnn_jacobian", "d", "d", "h", h.shape[-1], W_h=W_h)
+    return (1 - h**2)[..., None] * W_h.T  # eq-rnn-jacobian  (*b, d, d)
+
+
+def jacobian_through_time(W_h: Float[Tensor, "d d"], hs: Float[Tensor, "*b T d"]) -> Float[Tensor, "*b d d"]:
+    """The derivative of the last state in hs by the one before the first (eq-jacobian-product)."""
+    _check.matrices("jacobian_through_time", hs=hs)
+    steps = rnn_jacobian(hs, W_h)
+    J = steps[..., 0, :, :]
+    for t in range(1, hs.shape[-2]):
+        J = steps[..., t, :, :] @ J  # eq-jacobian-product  (*b, d, d)
+    return J
+
+
+def orthogonal(d: int, rng: torch.Generator, spectral_radius: int | float = 1.0) -> Float[Tensor, "{d} {d}"]:
+    """A random rotation or reflection times a number: every vector is stretched by it alike (eq-orthogonal)."""
+    _check.positive("orthogonal", "spectral_radius", float(spectral_radius))
+    _check_variants.generator("orthogonal", rng, torch.Generator, "torch.Generator().manual_seed(seed)")
+    Q, R = torch.linalg.qr(torch.randn(d, d, generator=rng, device=rng.device))
+    return spectral_radius * Q * torch.sign(torch.diagonal(R))  # eq-orthogonal
+
+
+def gru_cell(
+    x: Float[Tensor, "*b d_in"], h: Float[Tensor, "*b d"], weights: GRUWeights
+) -> Float[Tensor, "*b d"]:
+    """The next state of a gated recurrent unit: the gate z keeps the old state or takes the candidate g (eq-gru).
+
+    >>> weights = GRUWeights(torch.zeros(1, 3), torch.zeros(1, 3), torch.zeros(3), torch.zeros(3))
+    >>> gru_cell(torch.tensor([7.0]), torch.tensor([1.0]), weights)
+    tensor([0.5000])
+    """
+    _check.floats("gru_cell", x=x, h=h, **weights._asdict())
+    _check_variants.cell("gru_cell", 3, x, h, weights.W_x, weights.W_h, b_x=weights.b_x, b_h=weights.b_h)
+    a_xr, a_xz, a_xg = linear(x, weights.W_x, weights.b_x).chunk(3, dim=-1)
+    a_hr, a_hz, a_hg = linear(h, weights.W_h, weights.b_h).chunk(3, dim=-1)
+    r, z = torch.sigmoid(a_xr + a_hr), torch.sigmoid(a_xz + a_hz)  # eq-gru-gates
+    g = torch.tanh(a_xg + r * a_hg)  #                               eq-gru-candidate
+    return (1 - z) * g + z * h  #                                    eq-gru  (*b, d)
+
+
+def lstm_cell(
+    x: Float[Tensor, "*b d_in"], state: LSTMState | tuple[Tensor, Tensor], weights: LSTMWeights
+) -> LSTMState:
+    """The next state of a long short-term memory: forget some, write some, show some (eq-lstm).
+
+    >>> weights = LSTMWeights(torch.zeros(1, 4), torch.zeros(1, 4), torch.zeros(4))
+    >>> lstm_cell(torch.tensor([7.0]), LSTMState(h=torch.tensor([0.0]), c=torch.tensor([1.0])), weights).c
+    tensor([0.5000])
+    """
+    h, c = state
+    _check.floats("lstm_cell", x=x, h=h, c=c, **weights._asdict())
+    _check_variants.cell("lstm_cell", 4, x, h, weights.W_x, weights.W_h, b=weights.b)
+    _check.same_shape("lstm_cell", c=c, h=h)
+    a_i, a_f, a_g, a_o = (x @ weights.W_x + h @ weights.W_h + weights.b).chunk(4, dim=-1)
+    i, f, o = torch.sigmoid(a_i), torch.sigmoid(a_f), torch.sigmoid(a_o)  # eq-lstm-gates
+    g = torch.tanh(a_g)  #                                                  eq-lstm-candidate
+    c_new = f * c + i * g  #                                                eq-lstm-memory  (*b, d)
+    return LSTMState(o * torch.tanh(c_new), c_new)  #                       eq-lstm         (*b, d)
+
+
+def unroll(
+    cell: Callable[[Tensor, State, Any], State], X: Float[Tensor, "*b T d_in"], state: State, weights: Any
+) -> list[State]:
+    """One cell applied along a sequence: the T states (eq-recurrence).
+
+    state       the state before the first input
+    """
+    _check.floats("unroll", X=X)
+    states = []
+    for t in range(X.shape[-2]):
+        state = cell(X[..., t, :], state, weights)  # eq-recurrence
+        states.append(state)
+    return states

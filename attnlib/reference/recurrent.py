@@ -1,0 +1,280 @@
+"""Recurrent cells: a state of fixed size that is rewritten at every step, and the Jacobian that one step multiplies.
+
+The book derives them in eq-recurrence, eq-rnn, eq-gru, eq-lstm, eq-rnn-jacobian and eq-jacobian-product (Chapter 1).
+The twin is `attnlib.nn.recurrent`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attnlib.reference import _check, _check_variants
+from attnlib.reference.ops import LinearCache, linear, linear_backward
+from attnlib.shapes import Array, Float
+
+
+def sigmoid(X: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    """A number between 0 and 1, one half at zero; written with tanh it cannot overflow (eq-sigmoid).
+
+    >>> sigmoid(np.array([0.0, -1000.0]))
+    array([0.5, 0. ])
+    """
+    return 0.5 * (1 + np.tanh(0.5 * X))  # eq-sigmoid
+
+
+class RNNWeights(NamedTuple):
+    W_x: Float[Array, "d_in d"]
+    W_h: Float[Array, "d d"]
+    b: Float[Array, "d"]
+
+
+class RNNCache(NamedTuple):
+    x: Float[Array, "*b d_in"]
+    h: Float[Array, "*b d"]
+    h_new: Float[Array, "*b d"]
+    weights: RNNWeights
+
+
+def rnn_cell(
+    x: Float[Array, "*b d_in"], h: Float[Array, "*b d"], weights: RNNWeights
+) -> tuple[Float[Array, "*b d"], RNNCache]:
+    """The next state of a simple recurrent network: mix state and input, then squash (eq-rnn).
+
+    >>> weights = RNNWeights(W_x=np.array([[1.0]]), W_h=np.array([[0.5]]), b=np.array([0.0]))
+    >>> h, cache = rnn_cell(np.array([1.0]), np.array([-2.0]), weights)
+    >>> h
+    array([0.])
+    """
+    _check.floats("rnn_cell", x=x, h=h, **weights._asdict())
+    _check_variants.cell("rnn_cell", 1, x, h, weights.W_x, weights.W_h, b=weights.b)
+    h_new = np.tanh(x @ weights.W_x + h @ weights.W_h + weights.b)  # eq-rnn  (*b, d)
+    return h_new, RNNCache(x, h, h_new, weights)
+
+
+def rnn_cell_backward(
+    dh_new: Float[Array, "*b d"], cache: RNNCache
+) -> tuple[Float[Array, "*b d_in"], Float[Array, "*b d"], RNNWeights]:
+    """dx, dh and the gradients of the weights; 1 - h^2 is the slope of tanh (eq-rnn-backward)."""
+    x, h, h_new, weights = cache
+    da = dh_new * (1 - h_new**2)  # eq-rnn-backward
+    dx, dW_x, db = linear_backward(da, LinearCache(x, weights.W_x))
+    dh, dW_h, _ = linear_backward(da, LinearCache(h, weights.W_h))
+    return dx, dh, RNNWeights(dW_x, dW_h, db)
+
+
+def rnn_jacobian(h: Float[Array, "*b d"], W_h: Float[Array, "d d"]) -> Float[Array, "*b d d"]:
+    """The derivative of the state h that `rnn_cell` returned by the state before it (eq-rnn-jacobian).
+
+    Row a, column c: how much entry a of the new state moves with entry c of the old one.
+
+    >>> rnn_jacobian(np.array([0.0, 0.5]), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[1. , 3. ],
+           [1.5, 3. ]])
+    """
+    _check.floats("rnn_jacobian", h=h, W_h=W_h)
+    _check.weight("rnn_jacobian", "d", "d", "h", h.shape[-1], W_h=W_h)
+    return (1 - h**2)[..., None] * W_h.T  # eq-rnn-jacobian  (*b, d, d)
+
+
+def jacobian_through_time(W_h: Float[Array, "d d"], hs: Float[Array, "*b T d"]) -> Float[Array, "*b d d"]:
+    """The derivative of the last state in hs by the one before the first: a product over steps (eq-jacobian-product).
+
+    hs      the states in the order of time; for the last by the first of them pass `hs[..., 1:, :]`
+
+    >>> hs = np.array([[0.0], [0.5]])
+    >>> jacobian_through_time(np.array([[2.0]]), hs)
+    array([[3.]])
+    """
+    _check.matrices("jacobian_through_time", hs=hs)
+    steps = rnn_jacobian(hs, W_h)
+    J = steps[..., 0, :, :]
+    for t in range(1, hs.shape[-2]):
+        J = steps[..., t, :, :] @ J  # eq-jacobian-product  (*b, d, d)
+    return J
+
+
+def orthogonal(
+    d: int, rng: np.random.Generator, spectral_radius: int | float = 1.0
+) -> Float[Array, "{d} {d}"]:
+    """A random rotation or reflection times a number: every vector is stretched by it alike (eq-orthogonal).
+
+    >>> W = orthogonal(3, np.random.default_rng(0), spectral_radius=2.0)
+    >>> (W @ W.T).round(12) + 0.0
+    array([[4., 0., 0.],
+           [0., 4., 0.],
+           [0., 0., 4.]])
+    """
+    _check.positive("orthogonal", "spectral_radius", float(spectral_radius))
+    _check_variants.generator("orthogonal", rng, np.random.Generator, "np.random.default_rng(seed)")
+    Q, R = np.linalg.qr(rng.normal(size=(d, d)))
+    return (
+        spectral_radius * Q * np.sign(np.diag(R))
+    )  # eq-orthogonal; the signs make every rotation equally likely
+
+
+class GRUWeights(NamedTuple):
+    """Three blocks side by side: reset r, update z, candidate g. Two biases, because r stands between those of g."""
+
+    W_x: Float[Array, "d_in 3d"]
+    W_h: Float[Array, "d 3d"]
+    b_x: Float[Array, "3d"]
+    b_h: Float[Array, "3d"]
+
+
+class GRUCache(NamedTuple):
+    x: Float[Array, "*b d_in"]
+    h: Float[Array, "*b d"]
+    r: Float[Array, "*b d"]
+    z: Float[Array, "*b d"]
+    g: Float[Array, "*b d"]
+    a_hg: Float[Array, "*b d"]
+    weights: GRUWeights
+
+
+def gru_cell(
+    x: Float[Array, "*b d_in"], h: Float[Array, "*b d"], weights: GRUWeights
+) -> tuple[Float[Array, "*b d"], GRUCache]:
+    """The next state of a gated recurrent unit: the gate z keeps the old state or takes the candidate g (eq-gru).
+
+    With all weights zero both gates stand at one half and the candidate is zero, so half of the state remains.
+
+    >>> weights = GRUWeights(np.zeros((1, 3)), np.zeros((1, 3)), np.zeros(3), np.zeros(3))
+    >>> gru_cell(np.array([7.0]), np.array([1.0]), weights)[0]
+    array([0.5])
+    """
+    _check.floats("gru_cell", x=x, h=h, **weights._asdict())
+    _check_variants.cell("gru_cell", 3, x, h, weights.W_x, weights.W_h, b_x=weights.b_x, b_h=weights.b_h)
+    a_xr, a_xz, a_xg = np.split(linear(x, weights.W_x, weights.b_x)[0], 3, axis=-1)
+    a_hr, a_hz, a_hg = np.split(linear(h, weights.W_h, weights.b_h)[0], 3, axis=-1)
+    r, z = sigmoid(a_xr + a_hr), sigmoid(a_xz + a_hz)  # eq-gru-gates
+    g = np.tanh(a_xg + r * a_hg)  #                      eq-gru-candidate
+    h_new = (1 - z) * g + z * h  #                       eq-gru  (*b, d)
+    return h_new, GRUCache(x, h, r, z, g, a_hg, weights)
+
+
+def gru_cell_backward(
+    dh_new: Float[Array, "*b d"], cache: GRUCache
+) -> tuple[Float[Array, "*b d_in"], Float[Array, "*b d"], GRUWeights]:
+    """dx, dh and the gradients of the weights; dh has one path past all weights, through z (eq-gru-backward)."""
+    x, h, r, z, g, a_hg, weights = cache
+    da_g = dh_new * (1 - z) * (1 - g**2)  #    eq-gru-backward: through the candidate
+    da_z = dh_new * (h - g) * z * (1 - z)  #   through the update gate
+    da_r = da_g * a_hg * r * (1 - r)  #        through the reset gate
+    da_x = np.concatenate([da_r, da_z, da_g], axis=-1)
+    da_h = np.concatenate([da_r, da_z, da_g * r], axis=-1)
+    dx, dW_x, db_x = linear_backward(da_x, LinearCache(x, weights.W_x))
+    dh, dW_h, db_h = linear_backward(da_h, LinearCache(h, weights.W_h))
+    return dx, dh + dh_new * z, GRUWeights(dW_x, dW_h, db_x, db_h)
+
+
+class LSTMState(NamedTuple):
+    """What an LSTM carries from step to step: the state h that others see, and the memory c behind it."""
+
+    h: Float[Array, "*b d"]
+    c: Float[Array, "*b d"]
+
+
+class LSTMWeights(NamedTuple):
+    """Four blocks side by side: input gate i, forget gate f, candidate g, output gate o."""
+
+    W_x: Float[Array, "d_in 4d"]
+    W_h: Float[Array, "d 4d"]
+    b: Float[Array, "4d"]
+
+
+class LSTMCache(NamedTuple):
+    x: Float[Array, "*b d_in"]
+    state: LSTMState
+    i: Float[Array, "*b d"]
+    f: Float[Array, "*b d"]
+    g: Float[Array, "*b d"]
+    o: Float[Array, "*b d"]
+    c_new: Float[Array, "*b d"]
+    weights: LSTMWeights
+
+
+def lstm_cell(
+    x: Float[Array, "*b d_in"], state: LSTMState, weights: LSTMWeights
+) -> tuple[LSTMState, LSTMCache]:
+    """The next state of a long short-term memory: forget some, write some, show some (eq-lstm).
+
+    With all weights zero every gate stands at one half and the candidate is zero, so half of the memory remains.
+
+    >>> weights = LSTMWeights(np.zeros((1, 4)), np.zeros((1, 4)), np.zeros(4))
+    >>> lstm_cell(np.array([7.0]), LSTMState(h=np.array([0.0]), c=np.array([1.0])), weights)[0].c
+    array([0.5])
+    """
+    h, c = state
+    _check.floats("lstm_cell", x=x, h=h, c=c, **weights._asdict())
+    _check_variants.cell("lstm_cell", 4, x, h, weights.W_x, weights.W_h, b=weights.b)
+    _check.same_shape("lstm_cell", c=c, h=h)
+    a_i, a_f, a_g, a_o = np.split(x @ weights.W_x + h @ weights.W_h + weights.b, 4, axis=-1)
+    i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o)  # eq-lstm-gates
+    g = np.tanh(a_g)  #                                   eq-lstm-candidate
+    c_new = f * c + i * g  #                              eq-lstm-memory  (*b, d)
+    h_new = o * np.tanh(c_new)  #                         eq-lstm         (*b, d)
+    return LSTMState(h_new, c_new), LSTMCache(x, LSTMState(h, c), i, f, g, o, c_new, weights)
+
+
+def lstm_cell_backward(
+    d_state: LSTMState, cache: LSTMCache
+) -> tuple[Float[Array, "*b d_in"], LSTMState, LSTMWeights]:
+    """dx, the old state's gradient, and those of the weights; between c_new and c stands f alone (eq-lstm-backward)."""
+    x, (h, c), i, f, g, o, c_new, weights = cache
+    shown = np.tanh(c_new)
+    dc_new = d_state.c + d_state.h * o * (1 - shown**2)  # eq-lstm-backward: what reaches the memory
+    da_i = dc_new * g * i * (1 - i)
+    da_f = dc_new * c * f * (1 - f)
+    da_g = dc_new * i * (1 - g**2)
+    da_o = d_state.h * shown * o * (1 - o)
+    da = np.concatenate([da_i, da_f, da_g, da_o], axis=-1)
+    dx, dW_x, db = linear_backward(da, LinearCache(x, weights.W_x))
+    dh, dW_h, _ = linear_backward(da, LinearCache(h, weights.W_h))
+    return dx, LSTMState(dh, dc_new * f), LSTMWeights(dW_x, dW_h, db)
+
+
+def unroll(
+    cell: Callable[..., tuple[Any, Any]], X: Float[Array, "*b T d_in"], state: Any, weights: Any
+) -> tuple[list[Any], list[Any]]:
+    """One cell applied along a sequence: the T states, and the T caches for the backward (eq-recurrence).
+
+    state       the state before the first input
+
+    >>> weights = RNNWeights(W_x=np.array([[0.0]]), W_h=np.array([[0.0]]), b=np.array([0.0]))
+    >>> states, caches = unroll(rnn_cell, np.array([[1.0], [2.0]]), np.array([3.0]), weights)
+    >>> states
+    [array([0.]), array([0.])]
+    """
+    _check.floats("unroll", X=X)
+    states, caches = [], []
+    for t in range(X.shape[-2]):
+        state, cache = cell(X[..., t, :], state, weights)  # eq-recurrence
+        states.append(state)
+        caches.append(cache)
+    return states, caches
+
+
+def _add(a: Any, b: Any) -> Any:
+    """The sum of two gradients of the same kind, where None is nothing yet."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b if isinstance(a, np.ndarray) else type(a)(*map(_add, a, b))
+
+
+def unroll_backward(
+    cell_backward: Callable[..., tuple[Any, Any, Any]], d_states: Sequence[Any], caches: Sequence[Any]
+) -> tuple[Float[Array, "*b T d_in"], Any, Any]:
+    """dX, the gradient of the state before the first input, and those of the weights (eq-recurrence-backward).
+
+    d_states    one gradient for each of the T states, as different losses or an attention would send them
+
+    It is backpropagation through time: each step adds what came to its state directly to what came through later ones.
+    """
+    _check_variants.one_for_each_step("unroll_backward", d_states, caches)
+    dX, d_state, d_weights = [], None, None
+    for d_here, cache in zip(reversed(d_states), reversed(caches), strict=True):
+        dx, d_state, d_step = cell_backward(_add(d_state, d_here), cache)  # eq-recurrence-backward
+        d_weights = _add(d_weights, d_step)
+        dX.append(dx)
+    return np.stack(dX[::-1], axis=-2), d_state, d_weights
