@@ -2,7 +2,6 @@
 
 import itertools
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -179,12 +178,7 @@ def test_float32_in_float32_out_and_inputs_unchanged(rng):
     assert_close(A, monotonic.monotonic_alignment(p.astype(np.float64)).astype(np.float32), "float32")
 
 
-@pytest.fixture
-def own_sentences(monkeypatch):
-    """Where `make test` checks shape annotations, they would speak first."""
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-
-
+@pytest.mark.bad_input
 @pytest.mark.parametrize("module", [monotonic, nn_monotonic], ids=["reference", "nn"])
 @pytest.mark.parametrize(
     ("call", "error", "sentence"),
@@ -228,7 +222,7 @@ def own_sentences(monkeypatch):
         ),
     ],
 )
-def test_bad_input_gets_one_clear_sentence_from_both_twins(module, call, error, sentence, own_sentences):
+def test_bad_input_gets_one_clear_sentence_from_both_twins(module, call, error, sentence):
     def make(values):
         return np.array(values) if module is monotonic else torch.tensor(np.array(values))
 
