@@ -300,9 +300,11 @@ def test_stop_in_jupyter_also_stops_the_learners_loop():
         while True:
             pass
 
+    start = time.perf_counter()
     threading.Timer(0.3, _thread.interrupt_main).start()
     with pytest.raises(KeyboardInterrupt):
         check(ID, endless)
+    assert time.perf_counter() - start < 5
     running[0].join(2)
     assert not running[0].is_alive()
 

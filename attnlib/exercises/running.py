@@ -12,6 +12,7 @@ import linecache
 import random
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -69,7 +70,11 @@ def run(job: Callable[["Prints"], Any], seconds: float = TIME_LIMIT) -> Ran:
             work()
         else:
             try:
-                thread.join(seconds)
+                deadline = time.monotonic() + seconds
+                while thread.is_alive() and time.monotonic() < deadline:
+                    thread.join(
+                        min(0.1, seconds)
+                    )  # in steps: a stop button does not end one long wait everywhere
             finally:  # also when the learner presses stop
                 if thread.is_alive():
                     ran.stopped, ran.where = True, where_is(thread)

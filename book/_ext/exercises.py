@@ -95,7 +95,9 @@ class ExercisesDirective(SphinxDirective):
             and self.arguments[0] == "solutions"
             and self.arguments[1] in CHAPTERS
         ):
-            return [self.solved(one) for one in chapter(self.arguments[1]).values()]
+            return [
+                self.solved(one) for one in chapter(self.arguments[1]).values()
+            ]
         raise self.error(
             f"exercises: say `index` or `solutions` and a chapter; got {' '.join(self.arguments)!r}."
         )
@@ -176,7 +178,8 @@ def solution(one: Exercise) -> Iterator[str]:
     if others:
         yield "Also right:"
         yield from (
-            f"```python\n{source_of(variant).rstrip()}\n```" for variant in others
+            f"```python\n{source_of(variant).rstrip()}\n```"
+            for variant in others
         )
     known = getattr(one, "mistakes", ())
     if known:
@@ -197,7 +200,9 @@ def example(mistake: Mistake) -> str:
     old, new = old.strip(), new.strip()
     if "\n" in old + new or len(old + new) > LONGEST_EDIT:
         return "."
-    return f": without `{old}`." if not new else f": `{new}` in place of `{old}`."
+    return (
+        f": without `{old}`." if not new else f": `{new}` in place of `{old}`."
+    )
 
 
 def visit_list(self, node: ExerciseList) -> None:
