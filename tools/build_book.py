@@ -26,7 +26,7 @@ def environment() -> dict[str, str]:
 
 
 def main() -> int:
-    command = [sys.executable, "-m", "jupyter_book.cli.main", "build", "-W", "--keep-going", "-q", "."]
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", "-W", "--keep-going", "-q", "."]
     built = subprocess.run(command, cwd=ROOT, env=environment())
     if built.returncode != 0:
         print("make book: the build has warnings, which are errors here; each is printed above.")

@@ -469,7 +469,7 @@ variance_proof = ProofExercise(
         "Square the sum: which of the products of two different terms survive the mean?",
         "A term with i ≠ j contains a factor whose mean is zero and that is independent of the rest.",
     ),
-    proof=r"""1. Mean: $\mathbb{E}[q \cdot k] = \sum_i \mathbb{E}[q_i k_i] = \sum_i \mathbb{E}[q_i]\,\mathbb{E}[k_i] = 0$.
+    proof=r"""1. $\mathbb{E}[q \cdot k] = \sum_i \mathbb{E}[q_i k_i] = \sum_i \mathbb{E}[q_i]\,\mathbb{E}[k_i] = 0$.
    This needs that $q_i$ and $k_i$ are independent (uncorrelated is enough) and that one of the two means is zero.
 2. So the variance is $\mathbb{E}[(q \cdot k)^2] = \sum_i \sum_j \mathbb{E}[q_i q_j k_i k_j]$.
 3. For $i \ne j$ all four factors are independent, and the term is
