@@ -41,6 +41,7 @@ def kernel_regression(
     _check.matrices("kernel_regression", Q=Q, K=K, V=V)
     _check.same_count("kernel_regression", "keys and values", "n", K=K, V=V)
     G = kernel(Q, K)
+    _check.finite("kernel_regression", G=G)
     total = G.sum(dim=-1, keepdim=True)
     if not bool((total > 0).all()):
         raise ValueError(

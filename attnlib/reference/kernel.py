@@ -27,6 +27,18 @@ def exponential_kernel(Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"])
     return np.exp(Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1]))  # eq-kernel  (*b, m, n)
 
 
+def exponential_kernel_backward(
+    dG: Float[Array, "*b m n"],
+    G: Float[Array, "*b m n"],
+    Q: Float[Array, "*b m d_k"],
+    K: Float[Array, "*b n d_k"],
+) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"]]:
+    """dQ, dK from the kernel's values G: an exponential is its own slope (eq-kernel)."""
+    _check.same_shape("exponential_kernel_backward", dG=dG, G=G)
+    dS = dG * G / math.sqrt(Q.shape[-1])
+    return dS @ K, dS.swapaxes(-1, -2) @ Q
+
+
 def gaussian_kernel(
     Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"], bandwidth: float
 ) -> Float[Array, "*b m n"]:
@@ -44,6 +56,21 @@ def gaussian_kernel(
     return np.exp(-distance / (2 * bandwidth**2))  # eq-gaussian-kernel  (*b, m, n)
 
 
+def gaussian_kernel_backward(
+    dG: Float[Array, "*b m n"],
+    G: Float[Array, "*b m n"],
+    Q: Float[Array, "*b m d_k"],
+    K: Float[Array, "*b n d_k"],
+    bandwidth: float,
+) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"]]:
+    """dQ, dK from the kernel's values G: each pair pulls along the line between its points (eq-gaussian-kernel)."""
+    _check.same_shape("gaussian_kernel_backward", dG=dG, G=G)
+    pull = dG * G / bandwidth**2  # (*b, m, n), along k - q
+    dQ = pull @ K - pull.sum(axis=-1)[..., None] * Q
+    dK = pull.swapaxes(-1, -2) @ Q - pull.sum(axis=-2)[..., None] * K
+    return dQ, dK
+
+
 def kernel_regression(
     Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"], V: Float[Array, "*b n d_v"], kernel: Kernel
 ) -> Float[Array, "*b m d_v"]:
@@ -55,6 +82,7 @@ def kernel_regression(
     _check.matrices("kernel_regression", Q=Q, K=K, V=V)
     _check.same_count("kernel_regression", "keys and values", "n", K=K, V=V)
     G = kernel(Q, K)
+    _check.finite("kernel_regression", G=G)
     total = G.sum(axis=-1, keepdims=True)
     if not (total > 0).all():
         raise ValueError(
@@ -62,3 +90,14 @@ def kernel_regression(
             "Widen the kernel."
         )
     return G @ V / total  # eq-kernel  (*b, m, d_v)
+
+
+def kernel_regression_backward(
+    dO: Float[Array, "*b m d_v"], G: Float[Array, "*b m n"], V: Float[Array, "*b n d_v"]
+) -> tuple[Float[Array, "*b m n"], Float[Array, "*b n d_v"]]:
+    """dG and dV from the kernel's values G; from dG on, the kernel's own backward leads to dQ and dK (eq-kernel)."""
+    total = G.sum(axis=-1, keepdims=True)
+    P = G / total
+    dP = dO @ V.swapaxes(-1, -2)
+    dG = (dP - (P * dP).sum(axis=-1, keepdims=True)) / total
+    return dG, P.swapaxes(-1, -2) @ dO
