@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from attnlib.nn import attention as nn_attention
+from attnlib.nn import scores as nn_scores
 from attnlib.reference import attention
 from attnlib.reference.attention import AttentionWeights
 from attnlib.testing import assert_close, check_gradients, copy_weights
@@ -45,9 +46,11 @@ def test_loops_matrices_twin_and_pytorch_agree(arrays):
 )
 def test_it_equals_pytorchs_operator_in_each_precision(arrays, dtype, kind):
     low = [array.astype(dtype) for array in arrays]
-    O, _ = attention.scaled_dot_product_attention(*low)
+    O, cache = attention.scaled_dot_product_attention(*low)
     assert O.dtype == dtype
     assert_close(O, F.scaled_dot_product_attention(*tensors(low)).numpy(), kind)
+    gradients = attention.scaled_dot_product_attention_backward(np.ones_like(O), cache)
+    assert all(gradient.dtype == dtype for gradient in gradients)
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -78,7 +81,24 @@ def test_a_query_that_may_look_nowhere_gets_zeros_and_gives_none(arrays, mask, r
     assert not O[0, 2].any() and not cache.P[0, 2].any()
     dQ, dK, dV = attention.scaled_dot_product_attention_backward(rng.normal(size=O.shape), cache)
     assert not dQ[0, 2].any()
+    leaves = tensors(arrays, requires_grad=True)
+    nn_attention.scaled_dot_product_attention(*leaves, torch.tensor(mask)).sum().backward()
+    assert not leaves[0].grad[0, 2].any() and all(leaf.grad.isfinite().all() for leaf in leaves)
     assert all(np.isfinite(gradient).all() for gradient in (dQ, dK, dV))
+
+
+@pytest.mark.parametrize("seen", ["everything", "some", "nothing"])
+def test_the_fused_operator_equals_the_plain_form(arrays, mask, seen):
+    chosen = {"everything": None, "some": torch.tensor(mask), "nothing": torch.zeros(B, M, N).bool()}[seen]
+    fused, plain = tensors(arrays, requires_grad=True), tensors(arrays, requires_grad=True)
+    by_fused = nn_attention.scaled_dot_product_attention(*fused, chosen)
+    by_plain = nn_attention.attend(nn_scores.scaled_dot_scores(*plain[:2]), plain[2], chosen)
+    assert_close(by_fused, by_plain, "float64")
+    dO = torch.randn(by_plain.shape, generator=torch.Generator().manual_seed(0)).double()
+    (by_fused * dO).sum().backward()
+    (by_plain * dO).sum().backward()
+    for one, other in zip(fused, plain, strict=True):
+        assert_close(one.grad, other.grad, "float64")
 
 
 def test_attend_takes_any_scores(arrays, mask, rng):
@@ -125,6 +145,14 @@ def test_the_layers_backward_is_the_slope(layer, rng):
         return (dX_Q, dX, *d_weights)
 
     check_gradients(forward, backward, [X_Q, X, *weights], rng)
+    module = nn_attention.AttentionLayer(d_query=D_K, d_input=D_IN, d_k=N, d_v=D_V).double()
+    copy_weights(weights, module)
+    Y, cache = forward(X_Q, X, *weights)
+    dY, leaves = rng.normal(size=Y.shape), tensors([X_Q, X], requires_grad=True)
+    (module(*leaves) * torch.tensor(dY)).sum().backward()
+    of_module = [*(leaf.grad for leaf in leaves), *(W.grad.T for W in module.parameters())]
+    for gradient, expected in zip(backward(dY, cache), of_module, strict=True):
+        assert_close(gradient, expected, "float64")
 
 
 def test_nothing_leaks_across_the_batch(arrays):
@@ -192,8 +220,71 @@ def test_wrong_kinds_get_one_clear_sentence_from_both_twins(module):
         module.attend(zeros(module, 3, 5), zeros(module, 4, 2))
 
 
-def test_nan_in_the_scores_is_refused():
-    Q, K, V = np.ones((1, 2)), np.ones((3, 2)), np.ones((3, 2))
-    Q[0, 0] = math.nan
-    with pytest.raises(ValueError, match="scores must be finite or -inf; got 3 NaN"):
-        attention.scaled_dot_product_attention(Q, K, V)
+def as_kind(module, *arrays):
+    return [array if module is attention else torch.tensor(array) for array in arrays]
+
+
+@pytest.mark.parametrize("module", [attention, nn_attention], ids=["reference", "nn"])
+def test_nan_is_refused_where_it_would_count(module):
+    Q, K, V = np.ones((2, 2)), np.ones((3, 2)), np.ones((3, 2))
+    bad_Q, bad_K, bad_V = Q.copy(), K.copy(), V.copy()
+    bad_Q[0, 0] = bad_K[2, 0] = bad_V[2, 0] = math.nan
+    with pytest.raises(
+        ValueError, match="softmax: scores must be finite or -inf; got 3 NaN or [+]inf entries in S"
+    ):
+        module.scaled_dot_product_attention(*as_kind(module, bad_Q, K, V))
+    with pytest.raises(ValueError, match="softmax: scores must be finite or -inf; got 2 NaN"):
+        module.scaled_dot_product_attention(*as_kind(module, Q, bad_K, V))
+    mask = np.array([[True, True, False]])
+    sentence = r": V must be finite; got 1 NaN or infinite entries in V \(3, 2\)"
+    with pytest.raises(ValueError, match="scaled_dot_product_attention" + sentence):
+        module.scaled_dot_product_attention(*as_kind(module, Q, K, bad_V, mask))
+    with pytest.raises(ValueError, match="attend" + sentence):
+        module.attend(*as_kind(module, np.ones((2, 3)), bad_V, mask))
+
+
+@pytest.mark.parametrize("module", [attention, nn_attention], ids=["reference", "nn"])
+def test_nan_in_a_key_that_nobody_may_look_at_does_no_harm(module, rng):
+    Q, K, V = (rng.normal(size=shape) for shape in [(M, D_K), (N, D_K), (N, D_V)])
+    mask = np.array([[True, True, False]])
+    clean = module.scaled_dot_product_attention(*as_kind(module, Q, K, V, mask))
+    K[2] = math.nan
+    dirty = module.scaled_dot_product_attention(*as_kind(module, Q, K, V, mask))
+    first = (lambda result: result[0]) if module is attention else (lambda result: result)
+    assert_close(first(dirty), first(clean), "float64")
+
+
+@pytest.mark.parametrize("module", [attention, nn_attention], ids=["reference", "nn"])
+def test_scores_beyond_the_dtype_are_refused_and_not_averaged(module):
+    Q, K, V = np.full((1, 2), 1e200), np.full((2, 2), 1e200), np.ones((2, 1))
+    with (
+        np.errstate(over="ignore"),
+        pytest.raises(ValueError, match="scores must be finite or -inf; got 2 NaN or"),
+    ):
+        module.scaled_dot_product_attention(*as_kind(module, Q, K, V))
+
+
+@pytest.mark.bad_input
+def test_the_loops_check_widths_too():
+    with pytest.raises(ValueError, match="attention_by_loops: queries and keys must have the same width d_k"):
+        attention.attention_by_loops(np.ones((3, 7)), np.ones((5, 6)), np.ones((5, 2)))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("twin", ["reference", "nn"])
+def test_a_layer_names_the_weight_that_does_not_fit(twin):
+    weights = AttentionWeights(np.ones((2, 3)), np.ones((5, 3)), np.ones((5, 7)))
+    module = nn_attention.AttentionLayer(d_query=2, d_input=5, d_k=3, d_v=7).double()
+
+    def layer(X_Q, X):
+        if twin == "nn":
+            return module(torch.tensor(X_Q), torch.tensor(X))
+        return attention.attention_layer(X_Q, X, weights)
+
+    for shapes, sentence in [
+        ([(4, 3), (6, 5)], r"W_Q must be \(d_query, d_k\) with d_query=3, the width of X_Q; got \(2, 3\)"),
+        ([(4, 2), (6, 4)], r"W_K must be \(d_input, d_k\) with d_input=4, the width of X; got \(5, 3\)"),
+        ([(2,), (6, 5)], r"X_Q needs two axes or more, positions and width; got \(2,\)"),
+    ]:
+        with pytest.raises(ValueError, match="attention_layer: " + sentence):
+            layer(*map(np.ones, shapes))

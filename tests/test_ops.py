@@ -51,6 +51,26 @@ def test_an_operation_keeps_the_dtype_and_its_input(name, dtype, rng):
     assert np.array_equal(X, before)
 
 
+def test_half_precision_does_not_overflow():
+    S = np.array([[60000.0, -60000.0, 60000.0]], dtype=np.float16)
+    assert np.array_equal(ops.softmax(S), np.array([[0.5, 0, 0.5]], dtype=np.float16))
+    assert np.array_equal(ops.masked_softmax(S, S > 0), ops.softmax(S))
+    assert np.array_equal(ops.softmax_with_temperature(S, 1e-30), ops.softmax(S))
+    assert ops.norm(np.full((1, 4), 1e4, dtype=np.float16)) == 2e4
+    assert np.isfinite(ops.log_sum_exp(S)).all()
+
+
+def test_minus_infinity_is_a_score_and_gets_weight_zero(rng):
+    S = np.array([[1.0, -math.inf, 2.0]])
+    P = ops.softmax(S)
+    assert P[0, 1] == 0 and math.isclose(P.sum(), 1)
+    assert_close(ops.masked_softmax(S, np.array([[True, True, False]])), np.array([[1.0, 0, 0]]), "float64")
+    dP = rng.normal(size=S.shape)
+    dS, dT = ops.softmax_with_temperature_backward(dP, P, S, 1.0)
+    assert np.isfinite(dS).all() and dS[0, 1] == 0 and math.isfinite(dT)
+    assert_close(slopes_of_twin(nn_ops.softmax, [S], dP)[0], ops.softmax_backward(dP, P), "float64")
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_softmax_sums_to_one_along_the_axis_that_was_asked_for(axis, rng):
     S = rng.normal(size=(N, M))
@@ -111,6 +131,8 @@ def test_temperature_and_its_backward(T, rng):
     assert_close(
         dS, central_difference(lambda S: ops.softmax_with_temperature(S, T), S, dP), "central difference"
     )
+    twin = slopes_of_twin(lambda S: nn_ops.softmax_with_temperature(S, T), [S], dP)[0]
+    assert_close(dS, twin, "float64")
     h = 1e-6 * T
     ahead, behind = ((ops.softmax_with_temperature(S, T + step) * dP).sum() for step in (h, -h))
     assert math.isclose(dT, (ahead - behind) / (2 * h), rel_tol=1e-5, abs_tol=1e-7)
@@ -141,6 +163,61 @@ def test_the_jacobian_is_the_matrix_of_the_backward(rng):
             lambda o, a: o.softmax(a([[1, 2]])),
             TypeError,
             "softmax: S must hold real floating-point numbers; got int64",
+        ),
+        (
+            lambda o, a: o.softmax(a([[1j, 2.0]])),
+            TypeError,
+            "softmax: S must hold real floating-point numbers; got complex128. Convert it to float32 or float64 first",
+        ),
+        (
+            lambda o, a: o.entropy(a([True, False])),
+            TypeError,
+            "entropy: P must hold real floating-point numbers; got bool",
+        ),
+        (
+            lambda o, a: o.linear(a([[1.0]]), a(np.ones((1, 1), dtype=np.float32))),
+            TypeError,
+            "linear: all arrays must have the same dtype; got X float64, W float32. Convert them to one dtype.",
+        ),
+        (
+            lambda o, a: o.masked_softmax(a([[1.0, math.nan]]), a([[True, True]])),
+            ValueError,
+            "masked_softmax: scores must be finite or -inf; got 1 NaN",
+        ),
+        (
+            lambda o, a: o.masked_softmax(a([[1.0, -math.inf]]), a([[False, True]])),
+            ValueError,
+            "masked_softmax: each row needs at least one score above -inf",
+        ),
+        (
+            lambda o, a: o.log_softmax(a([math.inf, 1.0])),
+            ValueError,
+            "log_sum_exp: scores must be finite or -inf; got 1 NaN or [+]inf entries in S",
+        ),
+        (
+            lambda o, a: o.softmax_with_temperature(a([1.0, 2.0]), -1.0),
+            ValueError,
+            "T must be positive and finite; got T=-1",
+        ),
+        (
+            lambda o, a: o.softmax_with_temperature(a([1.0, 2.0]), math.nan),
+            ValueError,
+            "T must be positive and finite; got T=nan",
+        ),
+        (
+            lambda o, a: o.softmax_with_temperature(a([1.0, 2.0]), "warm"),
+            TypeError,
+            "T must be a number; got str",
+        ),
+        (
+            lambda o, a: o.softmax_with_temperature(a(np.ones(2, dtype=np.float32)), 1e-40),
+            ValueError,
+            "T must be positive and finite and at least 1.18e-38 in this dtype; got T=1e-40",
+        ),
+        (
+            lambda o, a: o.softmax([[1.0, 2.0]]),
+            TypeError,
+            "softmax: S must be an array; got list. Convert it to an array first.",
         ),
         (
             lambda o, a: o.softmax(a([[1.0, math.nan]])),
@@ -188,3 +265,13 @@ def test_bad_input_gets_one_clear_sentence_from_both_twins(module, call, error, 
 
     with pytest.raises(error, match=sentence):
         call(module, make)
+
+
+@pytest.mark.bad_input
+def test_a_gradient_has_the_shape_of_what_it_belongs_to():
+    with pytest.raises(
+        ValueError, match=r"softmax_backward: dP must have the shape of P; got \(3,\) and \(2, 3\)"
+    ):
+        ops.softmax_backward(np.ones(3), np.ones((2, 3)) / 3)
+    with pytest.raises(ValueError, match=r"P must be one row of weights \(n,\); got \(2, 3\). Choose a row."):
+        ops.softmax_jacobian(np.ones((2, 3)) / 3)

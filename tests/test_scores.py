@@ -73,6 +73,12 @@ def test_location_scores_read_the_query_alone(rng):
     S, _ = scores.location_scores(Q, W)
     assert_close(S, nn_scores.location_scores(torch.tensor(Q), torch.tensor(W)).numpy(), "float64")
     check_gradients(scores.location_scores, scores.location_scores_backward, [Q, W], rng)
+    dS = rng.normal(size=S.shape)
+    leaves = [torch.tensor(array, requires_grad=True) for array in (Q, W)]
+    (nn_scores.location_scores(*leaves) * torch.tensor(dS)).sum().backward()
+    by_hand = scores.location_scores_backward(dS, scores.location_scores(Q, W)[1])
+    for gradient, leaf in zip(by_hand, leaves, strict=True):
+        assert_close(gradient, leaf.grad, "float64")
 
 
 def test_the_additive_score_never_exceeds_the_sum_of_v(rng):

@@ -40,6 +40,14 @@ def attention_weights(
     return masked_softmax(S, mask)  # eq-weights
 
 
+def _fused(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> Tensor:
+    """PyTorch's operator. A query that may look nowhere looks everywhere, so that no NaN arises, and is then zeroed."""
+    if mask is None:
+        return F.scaled_dot_product_attention(Q, K, V)
+    seen = mask.expand(*Q.shape[:-1], K.shape[-2]).any(dim=-1, keepdim=True)
+    return torch.where(seen, F.scaled_dot_product_attention(Q, K, V, attn_mask=mask | ~seen), 0.0)
+
+
 def scaled_dot_product_attention(
     Q: Float[Tensor, "*b m d_k"],
     K: Float[Tensor, "*b n d_k"],
@@ -58,15 +66,11 @@ def scaled_dot_product_attention(
     _check.matrices(who, Q=Q, K=K, V=V)
     _check.same_width(who, "queries and keys", "d_k", Q=Q, K=K)
     _check.same_count(who, "keys and values", "n", K=K, V=V)
-    shape = (*Q.shape[:-1], K.shape[-2])
-    _check.boolean_mask(who, mask, shape)
-    if mask is None:
-        return F.scaled_dot_product_attention(Q, K, V)  # eq-attention
-    seen = mask.expand(shape).any(dim=-1, keepdim=True)
-    O = F.scaled_dot_product_attention(
-        Q, K, V, attn_mask=mask | ~seen
-    )  # an empty row looks everywhere, then is zeroed
-    return torch.where(seen, O, 0.0)
+    _check.boolean_mask(who, mask, (*Q.shape[:-1], K.shape[-2]))
+    O = _fused(Q, K, V, mask)  # eq-attention
+    if math.isfinite(float(O.detach().sum())):  # NaN and infinity stay visible in a sum
+        return O
+    return attention_weights(Q, K, mask) @ V  # the plain form says which scores are wrong
 
 
 class AttentionLayer(nn.Module):
@@ -79,8 +83,15 @@ class AttentionLayer(nn.Module):
         self.W_V = nn.Linear(d_input, d_v, bias=False)
 
     def forward(self, X_Q: Tensor, X: Tensor, mask: Tensor | None = None) -> Tensor:
+        self._check_widths(X_Q, X)
         return scaled_dot_product_attention(self.W_Q(X_Q), self.W_K(X), self.W_V(X), mask)
 
     def weights(self, X_Q: Tensor, X: Tensor, mask: Tensor | None = None) -> Tensor:
         """Who looks where: (*b, m, n), each row with sum one."""
+        self._check_widths(X_Q, X)
         return attention_weights(self.W_Q(X_Q), self.W_K(X), mask)
+
+    def _check_widths(self, X_Q: Tensor, X: Tensor) -> None:
+        _check.matrices("attention_layer", X_Q=X_Q, X=X)
+        _check.weight("attention_layer", "d_query", "d_k", "X_Q", X_Q.shape[-1], W_Q=self.W_Q.weight.T)
+        _check.weight("attention_layer", "d_input", "d_k", "X", X.shape[-1], W_K=self.W_K.weight.T)

@@ -90,7 +90,7 @@ def softmax_with_temperature(S: Float[Tensor, "*s"], T: float) -> Float[Tensor, 
     return torch.softmax((S - largest) / T, dim=-1)  # eq-temperature
 
 
-def entropy(P: Float[Tensor, "*b m"]) -> Float[Tensor, "*b"]:
+def entropy(P: Float[Tensor, "*b n"]) -> Float[Tensor, "*b"]:
     """How spread out each row of weights is, in nats; 0 log 0 counts as 0 (eq-entropy)."""
     _check.floats("entropy", P=P)
     _check.probabilities("entropy", P)

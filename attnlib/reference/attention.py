@@ -22,14 +22,22 @@ def attention_by_loops(
     >>> attention_by_loops(np.array([[1.0]]), np.array([[5.0], [5.0]]), np.array([[1.0], [3.0]]))
     array([[2.]])
     """
-    O = np.zeros((len(Q), V.shape[1]))
-    for i in range(len(Q)):
-        s = [sum(Q[i, c] * K[j, c] for c in range(Q.shape[1])) / math.sqrt(Q.shape[1]) for j in range(len(K))]
-        total = sum(math.exp(s_j - max(s)) for s_j in s)  # eq-weights
-        for j in range(len(K)):
-            p = math.exp(s[j] - max(s)) / total
-            for c in range(V.shape[1]):
-                O[i, c] += p * V[j, c]  # eq-output
+    _check.same_width("attention_by_loops", "queries and keys", "d_k", Q=Q, K=K)
+    _check.same_count("attention_by_loops", "keys and values", "n", K=K, V=V)
+    (m, d_k), (n, d_v) = Q.shape, V.shape
+    O = np.zeros((m, d_v), dtype=V.dtype)
+    for i in range(m):
+        scores = [0.0] * n
+        for j in range(n):
+            for c in range(d_k):
+                scores[j] += float(Q[i, c]) * float(K[j, c]) / math.sqrt(d_k)  # eq-scaled-score
+        largest = max(scores)
+        exponentials = [math.exp(score - largest) for score in scores]
+        total = sum(exponentials)
+        for j in range(n):
+            weight = exponentials[j] / total  # eq-weights
+            for c in range(d_v):
+                O[i, c] += weight * V[j, c]  # eq-output
     return O
 
 
