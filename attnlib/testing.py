@@ -27,10 +27,19 @@ def tolerance(kind: str) -> tuple[float, float]:
 
 
 def assert_close(actual: Any, expected: Any, kind: str) -> None:
-    """Equal shapes, and equal numbers to the tolerance of `kind`."""
+    """Equal shapes, and equal numbers to the tolerance of `kind`; arrays, tensors or numbers."""
     rtol, atol = tolerance(kind)
+    actual, expected = _as_array(actual), _as_array(expected)
     assert np.shape(actual) == np.shape(expected), f"shapes {np.shape(actual)} and {np.shape(expected)}"
-    np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=rtol, atol=atol)
+    np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
+
+
+def _as_array(values: Any) -> Any:
+    """An array; a tensor is detached, and bfloat16, which NumPy does not know, becomes float32."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        values = values.float() if "bfloat16" in str(values.dtype) else values
+    return np.asarray(values)
 
 
 def central_difference(f: Callable[..., Any], X: Any, dY: Any, step: float = 1e-5) -> Any:
@@ -76,16 +85,24 @@ def check_gradients(
 
 
 def copy_weights(weights: Any, module: Any) -> None:
-    """Copy a NamedTuple of (in, out) matrices into the `nn.Linear` of the same names, which store (out, in).
+    """Copy a NamedTuple of (in, out) matrices into the module's weights of the same names.
 
+    An `nn.Linear` stores (out, in), so its weight gets the one transpose; a parameter is stored as in the book.
     All shapes are checked first, so a weight that does not fit leaves the module as it was.
     """
     import torch
 
+    targets = []
     for name, W in weights._asdict().items():
-        fits = tuple(reversed(getattr(module, name).weight.shape))
-        if W.shape != fits:
-            raise ValueError(f"copy_weights: {name} must be (in, out) = {fits}; got {W.shape}.")
+        home = getattr(module, name, None)
+        if home is None:
+            raise ValueError(f"copy_weights: {type(module).__name__} must have a weight {name}; it has none.")
+        target = home.weight.T if isinstance(home, torch.nn.Linear) else home
+        if W.shape != tuple(target.shape):
+            raise ValueError(
+                f"copy_weights: {name} must be (in, out) = {tuple(target.shape)}; got {W.shape}."
+            )
+        targets.append(target)
     with torch.no_grad():
-        for name, W in weights._asdict().items():
-            getattr(module, name).weight.copy_(torch.tensor(W.T))
+        for W, target in zip(weights, targets, strict=True):
+            target.copy_(torch.tensor(W))

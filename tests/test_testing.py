@@ -1,12 +1,16 @@
 """The measuring tools catch what they are meant to catch."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 import torch
 
 from attnlib.nn.attention import AttentionLayer
+from attnlib.nn.scores import AdditiveScore
 from attnlib.reference.attention import AttentionWeights
 from attnlib.reference.ops import softmax, softmax_backward
+from attnlib.reference.scores import additive_scores
 from attnlib.testing import assert_close, central_difference, check_gradients, copy_weights, tolerance
 
 
@@ -59,3 +63,32 @@ def test_weights_that_do_not_fit_are_refused_and_nothing_is_changed(rng):
     with pytest.raises(ValueError, match=r"copy_weights: W_V must be \(in, out\) = \(5, 7\); got \(7, 5\)"):
         copy_weights(wrong, module)
     assert all(torch.equal(before[name], value) for name, value in module.state_dict().items())
+
+
+def test_weights_that_are_parameters_are_copied_as_they_are(rng):
+    class Weights(NamedTuple):
+        W_q: np.ndarray
+        W_k: np.ndarray
+        v: np.ndarray
+
+    weights = Weights(*(rng.normal(size=shape) for shape in [(2, 3), (5, 3), (3,)]))
+    module = AdditiveScore(d_query=2, d_key=5, d_hidden=3).double()
+    copy_weights(weights, module)
+    Q, K = rng.normal(size=(7, 2)), rng.normal(size=(11, 5))
+    assert_close(module(torch.tensor(Q), torch.tensor(K)), additive_scores(Q, K, *weights)[0], "float64")
+    with pytest.raises(ValueError, match="copy_weights: AttentionLayer must have a weight W_q; it has none"):
+        copy_weights(weights, AttentionLayer(d_query=2, d_input=5, d_k=3, d_v=7))
+
+
+def test_tensors_can_be_compared_with_arrays_even_where_numpy_lacks_the_dtype():
+    values = np.array([1.0, 2.0], dtype=np.float32)
+    assert_close(torch.tensor(values, requires_grad=True), values, "float32")
+    assert_close(torch.tensor([1.001, 2.0], dtype=torch.bfloat16), values, "bfloat16")
+    with pytest.raises(AssertionError):
+        assert_close(torch.tensor([1.1, 2.0], dtype=torch.bfloat16), values, "bfloat16")
+
+
+def test_a_gradient_too_few_is_noticed(rng):
+    X = rng.normal(size=(3, 5))
+    with pytest.raises(ValueError, match="shorter"):
+        check_gradients(lambda X, Y: (X + Y, None), lambda dY, cache: (dY,), [X, X], rng)
