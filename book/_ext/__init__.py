@@ -12,6 +12,7 @@ Bottom-up, each module uses only those above it:
     cells      a code cell that asserts a row says so
     maths      formulas are typeset while building; one that cannot be is a warning
     listing    the pages Systems, Equations and Claims
+    exercises  the index of the exercises, and their folded solutions
     pages      the finished page: scripts, fonts, accessible names, a way to run it
 """
 
@@ -21,29 +22,20 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import anchors, badges, cells, facts, figures, frames, listing, maths, pages
+from . import anchors, badges, cells, exercises, facts, figures, frames, listing, maths, pages
+
+MODULES = (facts, badges, anchors, frames, figures, cells, maths, listing, exercises, pages)
 
 
 def fingerprint() -> int:
     """A number of this code: pages that were read by other code are read again."""
-    code = b"".join(
-        file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))
-    )
+    files = [file for file in sorted(Path(__file__).parent.iterdir()) if file.suffix in (".py", ".js")]
+    code = b"".join(file.read_bytes() for file in files)
     return int(hashlib.sha256(code).hexdigest()[:8], 16)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    for module in (
-        facts,
-        badges,
-        anchors,
-        frames,
-        figures,
-        cells,
-        maths,
-        listing,
-        pages,
-    ):
+    for module in MODULES:
         module.setup(app)
     return {
         "version": "1",

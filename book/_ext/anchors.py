@@ -28,7 +28,11 @@ class Anchor(nodes.General, nodes.Element):
 
 
 def register(
-    document: nodes.document, env, anchor: str, node: nodes.Element, text: str = ""
+    document: nodes.document,
+    env,
+    anchor: str,
+    node: nodes.Element,
+    text: str = "",
 ) -> bool:
     """Make `anchor` a place that links can point to; False, with a warning, if the page has it already."""
     if anchor in document.ids:
@@ -77,9 +81,7 @@ class CollectAnchors(SphinxTransform):
             for anchor in others:
                 register(self.document, self.env, anchor, node)
 
-    def place_equation(
-        self, anchor: str, node: nodes.Node | None, paragraph: nodes.paragraph
-    ) -> None:
+    def place_equation(self, anchor: str, node: nodes.Node | None, paragraph: nodes.paragraph) -> None:
         if not isinstance(node, nodes.math_block):
             logger.warning(
                 f'anchor id="{anchor}" names an equation, so the next block must be $$...$$; '
@@ -90,22 +92,20 @@ class CollectAnchors(SphinxTransform):
         latex = node.astext()
         tag = TAG.search(latex)
         if register(
-            self.document, self.env, anchor, node, f"({tag[1]})" if tag else anchor
+            self.document,
+            self.env,
+            anchor,
+            node,
+            f"({tag[1]})" if tag else anchor,
         ):
             facts_of(self.env).equations[anchor] = latex
 
 
 def visit_anchor(self, node: Anchor) -> None:
-    rows = [
-        link(self.builder, i.upper(), anchor=i)
-        for i in node["ids"]
-        if ROW.fullmatch(i)
-    ]
+    rows = [link(self.builder, i.upper(), anchor=i) for i in node["ids"] if ROW.fullmatch(i)]
     plain = [f'<span id="{i}"></span>' for i in node["ids"] if not ROW.fullmatch(i)]
     look = "anchor" if rows else "anchor is-plain"
-    self.body.append(
-        f'<div class="{look}">{"".join(plain)}{" ".join(rows)}</div>\n'
-    )
+    self.body.append(f'<div class="{look}">{"".join(plain)}{" ".join(rows)}</div>\n')
     raise nodes.SkipNode
 
 

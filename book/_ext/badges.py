@@ -27,10 +27,7 @@ def link(builder, row_id: str, *, anchor: str = "", text: str = "") -> str:
     if row_id not in rows or page not in builder.env.all_docs:
         return f'<span class="badge-row"{identity}>{text or row_id}</span>'
     row = rows[row_id]
-    uri = (
-        builder.get_relative_uri(builder.current_docname, page)
-        + f"#{row_id.lower()}"
-    )
+    uri = builder.get_relative_uri(builder.current_docname, page) + f"#{row_id.lower()}"
     title = escape(row.name or f"{row.verdict.capitalize()}: {row.text}")
     return f'<a class="badge-row"{identity} href="{uri}" title="{title}">{text or row_id}</a>'
 

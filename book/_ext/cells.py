@@ -27,14 +27,8 @@ class LinkProofs(SphinxTransform):
         for cell in self.document.findall(nodes.container):
             if cell.get("nb_element") != "cell_code":
                 continue
-            rows = [
-                tag
-                for tag in cell["cell_metadata"].get("tags", [])
-                if ROW.fullmatch(tag)
-            ]
-            cell["ids"] += [
-                f"proof-{row.lower()}" for row in rows if row not in proofs
-            ]
+            rows = [tag for tag in cell["cell_metadata"].get("tags", []) if ROW.fullmatch(tag)]
+            cell["ids"] += [f"proof-{row.lower()}" for row in rows if row not in proofs]
             proofs.update(rows)
             if rows:
                 cell.append(Asserts(rows=rows))

@@ -13,15 +13,9 @@ class PageFacts:
 
     anchors: set[str] = field(default_factory=set)
     equations: dict[str, str] = field(default_factory=dict)  # id -> LaTeX
-    links: set[tuple[str, str]] = field(
-        default_factory=set
-    )  # (page, id) that this page points to
-    proofs: set[str] = field(
-        default_factory=set
-    )  # ids of ledger rows that a visible cell proves
-    verdicts: list[tuple[str, str, int]] = field(
-        default_factory=list
-    )  # (claim id, verdict, line)
+    links: set[tuple[str, str]] = field(default_factory=set)  # (page, id) that this page points to
+    proofs: set[str] = field(default_factory=set)  # ids of ledger rows that a visible cell proves
+    verdicts: list[tuple[str, str, int]] = field(default_factory=list)  # (claim id, verdict, line)
 
 
 def pages(env: BuildEnvironment) -> dict[str, PageFacts]:

@@ -29,19 +29,13 @@ def inline(svg: str, prefix: str) -> str:
     """
     svg = BLANK.sub("><", NOISE.sub("", PROLOGUE.sub("", svg))).strip()
     title = TITLE.search(svg)
-    label = (
-        ' aria-label="{}"'.format(title[1].strip().replace('"', "&quot;"))
-        if title
-        else ""
-    )
+    label = ' aria-label="{}"'.format(title[1].strip().replace('"', "&quot;")) if title else ""
     svg = TITLE.sub("", svg, count=1)
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}\1"', svg)
     svg = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}\1"', svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}\1)", svg)
     svg = re.sub(INK, "currentColor", svg, flags=re.I)
-    return HEAD.sub(
-        lambda m: f'<svg role="img"{label}{GIVEN.sub("", m[1])}>', svg, count=1
-    )
+    return HEAD.sub(lambda m: f'<svg role="img"{label}{GIVEN.sub("", m[1])}>', svg, count=1)
 
 
 class InlineFigures(SphinxTransform):
@@ -59,9 +53,7 @@ class InlineFigures(SphinxTransform):
             for image in list(output.findall(nodes.image)):
                 path = Path(self.app.srcdir) / image["uri"].lstrip("/")
                 drawing = inline(path.read_text("utf8"), f"f{number}-")
-                raw = nodes.raw(
-                    "", f'<div class="drawing">{drawing}</div>', format="html"
-                )
+                raw = nodes.raw("", f'<div class="drawing">{drawing}</div>', format="html")
                 raw.source, raw.line = image.source, image.line
                 image.replace_self(raw)
 

@@ -61,9 +61,7 @@ def bold_start(node: nodes.Node) -> nodes.strong | None:
     """The bold text that a paragraph starts with; the parser's empty text before it is dropped."""
     if not isinstance(node, nodes.paragraph):
         return None
-    while (
-        node.children and isinstance(node[0], nodes.Text) and not node[0].astext()
-    ):
+    while node.children and isinstance(node[0], nodes.Text) and not node[0].astext():
         del node[0]
     first = node.children[0] if node.children else None
     return first if isinstance(first, nodes.strong) else None
@@ -98,9 +96,7 @@ class BuildFrames(SphinxTransform):
                 frames[-1].append(child)
         quote.replace_self(frames)
 
-    def open(
-        self, frame: Frame, paragraph: nodes.paragraph, found: re.Match
-    ) -> None:
+    def open(self, frame: Frame, paragraph: nodes.paragraph, found: re.Match) -> None:
         kind, number = found["kind"], found["number"]
         if kind in STATEMENTS or kind == "Proof":
             frame["kind"] = "proof" if kind == "Proof" else "theorem"
@@ -128,9 +124,7 @@ class BuildFrames(SphinxTransform):
             head.extend(self.exercise(frame, nodes.inline("", "", *title).astext()))
         else:
             frame["kind"] = CALLOUTS[kind]
-            if title and (
-                rest or paragraph.next_node(descend=False, siblings=True)
-            ):
+            if title and (rest or paragraph.next_node(descend=False, siblings=True)):
                 head.append(nodes.inline("", "", *title, classes=["frame-title"]))
             else:
                 rest = title + rest
@@ -150,19 +144,16 @@ class BuildFrames(SphinxTransform):
                 location=frame,
             )
             return [chip(part, "frame-title") for part in parts]
-        chips = [
-            chip(part, "frame-source")
-            for part in parts
-            if part not in (ids, verdict)
-        ]
+        chips = [chip(part, "frame-source") for part in parts if part not in (ids, verdict)]
         for claim in re.findall(r"C\d{3}", ids):
             if register(self.document, self.env, claim.lower(), frame, claim):
-                facts_of(self.env).verdicts.append(
-                    (claim, verdict, frame.line or 0)
-                )
+                facts_of(self.env).verdicts.append((claim, verdict, frame.line or 0))
             chips.append(Badge(row=claim))
         frame["classes"].append(f"is-{verdict.lower()}")
-        return [*chips, chip(verdict.lower(), "verdict", f"is-{verdict.lower()}")]
+        return [
+            *chips,
+            chip(verdict.lower(), "verdict", f"is-{verdict.lower()}"),
+        ]
 
     def exercise(self, frame: Frame, text: str) -> list[nodes.Node]:
         """`write · ★★ · 10 min · foundations.softmax` -> chips; registers the anchor ex-foundations-softmax."""
@@ -204,9 +195,7 @@ def split_first_line(
 
 
 def visit_frame(self, node: Frame) -> None:
-    self.body.append(
-        self.starttag(node, "div", CLASS=f"frame frame-{node['kind']}")
-    )
+    self.body.append(self.starttag(node, "div", CLASS=f"frame frame-{node['kind']}"))
 
 
 def depart_frame(self, node: Frame) -> None:

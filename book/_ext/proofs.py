@@ -23,10 +23,7 @@ def asserts_something(source: str) -> bool:
     >>> asserts_something("x = 1\\nassert x == 1"), asserts_something("assert True"), asserts_something("print(1)")
     (True, False, False)
     """
-    lines = [
-        "" if line.lstrip().startswith(("%", "!")) else line
-        for line in source.splitlines()
-    ]
+    lines = ["" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines()]
     return any(map(_could_fail, ast.walk(ast.parse("\n".join(lines)))))
 
 
@@ -40,8 +37,7 @@ def _could_fail(node: ast.AST) -> bool:
         )
     if isinstance(node, ast.With):
         return any(
-            isinstance(i.context_expr, ast.Call)
-            and _name(i.context_expr.func) == "raises"
+            isinstance(i.context_expr, ast.Call) and _name(i.context_expr.func) == "raises"
             for i in node.items
         )
     return False
@@ -52,10 +48,7 @@ def _varies(node: ast.AST) -> bool:
     sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
     if len(sides) == 2 and ast.dump(sides[0]) == ast.dump(sides[1]):
         return False
-    return any(
-        isinstance(part, ast.Name | ast.Attribute | ast.Call)
-        for part in ast.walk(node)
-    )
+    return any(isinstance(part, ast.Name | ast.Attribute | ast.Call) for part in ast.walk(node))
 
 
 def _name(function: ast.expr) -> str:
@@ -80,29 +73,19 @@ def proof_problem(root: Path, proof: str) -> str:
     source = test_source(file, target)
     if source is None:
         return f"{name} has no test {target}, or pytest does not collect it."
-    return (
-        ""
-        if asserts_something(source)
-        else f"the test {target} of {name} asserts nothing."
-    )
+    return "" if asserts_something(source) else f"the test {target} of {name} asserts nothing."
 
 
 def tagged_cells(notebook: Path, tag: str) -> list[str]:
     """The code of the cells with a tag."""
-    return [
-        source
-        for tags, source in _cells(notebook, notebook.stat().st_mtime_ns)
-        if tag in tags
-    ]
+    return [source for tags, source in _cells(notebook, notebook.stat().st_mtime_ns) if tag in tags]
 
 
 @lru_cache(maxsize=64)
 def _cells(notebook: Path, changed: int) -> list[tuple[list[str], str]]:
     cells = json.loads(notebook.read_text("utf8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
-    return [
-        (cell["metadata"].get("tags", []), "".join(cell["source"])) for cell in code
-    ]
+    return [(cell["metadata"].get("tags", []), "".join(cell["source"])) for cell in code]
 
 
 def test_source(file: Path, target: str) -> str | None:
