@@ -41,7 +41,7 @@ def attention_weights(
 
 
 def _fused(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> Tensor:
-    """PyTorch's operator. Some versions answer NaN to a query that may look nowhere: it looks everywhere and is zeroed."""
+    """PyTorch's operator. Some answer NaN to a query that may look nowhere: it looks everywhere, then is zeroed."""
     if mask is None:
         return F.scaled_dot_product_attention(Q, K, V)
     seen = mask.expand(*Q.shape[:-1], K.shape[-2]).any(dim=-1, keepdim=True)
