@@ -67,8 +67,8 @@ backward = CodeExercise(
     level=3,
     minutes=20,
     page=PAGE,
-    task="Write the backward of scaled dot-product attention. dO is the gradient of a loss by the output (..., m, d_v), "
-    "P (..., m, n) are the weights that the forward kept. Return the gradients by Q, K and V, in this order.",
+    task="Write the backward of scaled dot-product attention. dO is the gradient of a loss by the output (..., m, "
+    "d_v), P (..., m, n) are the weights that the forward kept. Return the gradients by Q, K and V, in this order.",
     hints=(
         "Go back along the chain output, weights, scores, and queries and keys. Each value V_j went into every output "
         "with the weight P_ij: what comes back to it?",
@@ -78,8 +78,8 @@ backward = CodeExercise(
         "minus its row's P-weighted sum). Queries: that times K; keys: its transpose times Q; both over the root of "
         "d_k.",
     ),
-    commentary="Three matrix products forwards and backwards become five in all. A gradient has the shape of its array, which "
-    "tells which factor has to be transposed, as long as no two sizes agree.",
+    commentary="The two matrix products of the forward become four in the backward. A gradient has the shape of "
+    "its array, which tells which factor has to be transposed, as long as no two sizes agree.",
     prerequisites=("foundations.attention-matrices", "foundations.softmax-backward"),
     solution=attention_backward,
     reference=backward_reference,
@@ -96,8 +96,8 @@ backward = CodeExercise(
     mistakes=(
         Mistake(
             "the sum term is missing",
-            "Each weight answers the scores of all keys in its row, because the row keeps its sum of one. That takes the "
-            "row's weighted sum of dP away from every entry.",
+            "Each weight answers the scores of all keys in its row, because the row keeps its sum of one. That "
+            "takes the row's weighted sum of dP away from every entry.",
             {" - (dP * P).sum(axis=-1, keepdims=True)": ""},
         ),
         Mistake(
@@ -156,8 +156,9 @@ backward = CodeExercise(
             "P was overwritten",
             "The numbers are right, but the caller's P is changed. Make a new array for dS.",
             {
-                "dS = P * (dP - (dP * P).sum(axis=-1, keepdims=True))": "P *= dP - (dP * P).sum(axis=-1, keepdims=True)\n"
-                "    dS = P"
+                "dS = P * (dP - (dP * P).sum(axis=-1, keepdims=True))": (
+                    "P *= dP - (dP * P).sum(axis=-1, keepdims=True)\n    dS = P"
+                )
             },
         ),
         Mistake(
@@ -213,8 +214,8 @@ layer = CodeExercise(
     level=2,
     minutes=12,
     page=PAGE,
-    task="Write the attention layer: queries come from X_Q (..., m, d_query), keys and values from X (..., n, d_input), "
-    "through W_Q (d_query, d_k), W_K (d_input, d_k) and W_V (d_input, d_v). The output is (..., m, d_v).",
+    task="Write the attention layer: queries come from X_Q (..., m, d_query), keys and values from X (..., n, "
+    "d_input), through W_Q (d_query, d_k), W_K (d_input, d_k) and W_V (d_input, d_v). The output is (..., m, d_v).",
     hints=(
         "Which two of the three maps read the same input, and which input does the third read?",
         "Make Q, K and V with three matrix products; from there on it is scaled dot-product attention.",
