@@ -83,7 +83,7 @@ aer = CodeExercise(
         ),
         Mistake(
             "not taken from one",
-            "This is the share that is right; an error rate is what is missing to one.",
+            "This grows with what is right. An error rate is 0 for a perfect alignment.",
             {"1 - hits": "hits"},
         ),
         Mistake(
@@ -175,7 +175,7 @@ context = CodeExercise(
     task="S (..., target, source) scores every source word for every target word, H (..., source, d) holds the "
     "encoder's states. Fill the gaps: the weights `alpha` and the context vectors $c_i = \\sum_j \\alpha_{ij} h_j$.",
     hints=(
-        "What must the weights of one target word sum to, and what is missing to the exponentials for that?",
+        "What must the weights of one target word sum to, and what do the exponentials sum to?",
         "The sum over j runs over the last axis of the weights and over the rows of H: that is a matrix product.",
         "Divide the exponentials by the sum of their row, keeping the axis; then multiply the weights with the states.",
     ),

@@ -20,7 +20,7 @@ def reference(Q, K, A, B):
 
 
 def cases(rng):
-    def case(*sizes, dtype=np.float64):
+    def case(*sizes, dtype: type = np.float64):
         return tuple(rng.normal(size=size).astype(dtype) for size in sizes)
 
     return {

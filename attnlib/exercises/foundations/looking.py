@@ -112,7 +112,7 @@ mask_repair = CodeExercise(
         ),
         Mistake(
             "a row with nothing to look at reads everything",
-            "A query that may look nowhere got the plain mean of all values, hidden ones. A very low but finite score "
+            "A query that may look nowhere got the plain mean of values that are all hidden. A very low but finite score "
             "does this, because then all keys are equally low.",
             {"-math.inf": "np.finfo(S.dtype).min"},
         ),
@@ -189,7 +189,7 @@ def kernel_regression_by_loops(Q, K, V, bandwidth):
 
 
 def kernel_cases(rng):
-    def case(*sizes, dtype=np.float64):
+    def case(*sizes, dtype: type = np.float64):
         return tuple(rng.normal(size=size).astype(dtype) for size in sizes)
 
     far = case((2, 2), (4, 2), (4, 3))
@@ -206,7 +206,7 @@ def kernel_cases(rng):
 
 kernel = CodeExercise(
     id="foundations.kernel-regression",
-    title="Attention of 1964",
+    title="An average from 1964",
     kind="write",
     level=2,
     minutes=12,
@@ -324,7 +324,7 @@ def loops_reference(Q, K, V):
 
 
 def loops_cases(rng):
-    def case(*sizes, dtype=np.float64):
+    def case(*sizes, dtype: type = np.float64):
         return tuple(rng.normal(size=size).astype(dtype) for size in sizes)
 
     return {

@@ -10,7 +10,7 @@ from attnlib.exercises.model import AnswerExercise, CodeExercise, Mistake
 PAGE = "01-foundations/1-the-bottleneck"
 
 
-def draws(rng, *sizes, dtype=np.float64):
+def draws(rng, *sizes, dtype: type = np.float64):
     return tuple(rng.normal(size=size).astype(dtype) for size in sizes)
 
 
