@@ -112,8 +112,8 @@ mask_repair = CodeExercise(
         ),
         Mistake(
             "a row with nothing to look at reads everything",
-            "A query that may look nowhere got the plain mean of values that are all hidden. A very low but finite score "
-            "does this, because then all keys are equally low.",
+            "A query that may look nowhere got the plain mean of values that are all hidden. A very low but finite "
+            "score does this, because then all keys are equally low.",
             {"-math.inf": "np.finfo(S.dtype).min"},
         ),
         Mistake(
