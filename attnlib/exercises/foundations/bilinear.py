@@ -76,7 +76,7 @@ repair = CodeExercise(
             "reshaped, not transposed",
             "Reshaping keeps the numbers in their order and only cuts the rows elsewhere; transposing turns columns "
             "into rows.",
-            {"mapped_k.swapaxes(-1, -2)": "mapped_k.reshape(*K.shape[:-2], B.shape[-1], K.shape[-2])"},
+            {"mapped_k.swapaxes(-1, -2)": "mapped_k.reshape(*K.shape[:-2], -1, K.shape[-2])"},
         ),
         Mistake(
             "not transposed",
