@@ -109,8 +109,8 @@ exercise = CodeExercise(
             "The hidden keys still took their share of the sum, so the rest does not sum to one. "
             "Hide the scores as well.",
             {
-                "    S = S.masked_fill(~mask, -math.inf)\n    P = S.softmax(dim=-1)\n    P = P.masked_fill(~mask, 0.0)": (
-                    "    P = S.softmax(dim=-1) * mask"
+                "S = S.masked_fill(~mask, -math.inf)\n    P = S.softmax(dim=-1)\n    P = P.masked_fill(~mask, 0.0)": (
+                    "P = S.softmax(dim=-1) * mask"
                 )
             },
         ),
