@@ -78,7 +78,7 @@ mask_repair = CodeExercise(
     ),
     commentary="After the softmax the hidden keys have already taken their share of the sum, so what is left does not "
     "sum to one. The lines around `top` and `total` were right all along: they wait for a row without any key.",
-    prerequisites=("foundations.softmax",),
+    prerequisites=("foundations.attention-loops",),
     solution=attend,
     reference=attend_reference,
     cases=attend_cases,
@@ -222,7 +222,7 @@ kernel = CodeExercise(
     ),
     commentary="Nadaraya and Watson averaged like this in 1964. With a dot product in place of the distance it is "
     "attention; for keys of one length and h² = √d_k the two give the same weights.",
-    prerequisites=("foundations.softmax",),
+    prerequisites=("foundations.attention-loops",),
     solution=kernel_regression,
     reference=kernel_reference,
     cases=kernel_cases,
@@ -354,7 +354,8 @@ loops = CodeExercise(
     minutes=12,
     page=PAGE,
     task="Write scaled dot-product attention with loops: for each query a score for each key, then the weights, then "
-    "the average of the values. Q is (m, d_k), K is (n, d_k), V is (n, d_v).",
+    "the average of the values. Q is (m, d_k), K is (n, d_k), V is (n, d_v). Scores may be as large as 800, where the "
+    "exponential itself overflows.",
     hints=(
         "What must be worked out anew for each query, and what must be complete before the first weight is known?",
         "Inside the loop over the queries come three loops over the keys: scores, the sum of the exponentials, values.",
@@ -363,7 +364,6 @@ loops = CodeExercise(
     ),
     commentary="Nothing here is shared between two turns of the outer loop: queries do not see each other, which is "
     "why all of them can be done at once as matrices.",
-    prerequisites=("foundations.dot-by-hand",),
     solution=attention_by_loops,
     reference=loops_reference,
     cases=loops_cases,
