@@ -24,23 +24,23 @@ def reference(Q, K, V, mask):
 
 
 def cases(rng):
-    def case(Q, K, V, mask, dtype=np.float64):
-        arrays = (np.asarray(array).astype(dtype) for array in (Q, K, V))
-        return (*map(torch.from_numpy, arrays), torch.from_numpy(np.asarray(mask)))
+    def case(arrays, mask, dtype: type = np.float64):
+        tensors = (torch.from_numpy(np.asarray(array).astype(dtype)) for array in arrays)
+        return (*tensors, torch.from_numpy(np.asarray(mask)))
 
     def drawn(*sizes):
-        return (rng.normal(size=size) for size in sizes)
+        return [rng.normal(size=size) for size in sizes]
 
     mask = np.array([[True, True, False, False], [False, True, True, True], [True, False, True, True]])
     empty = np.array([[True, True, False], [False, False, False], [False, True, True]])
     low_keys = np.array([[-3e9], [-3e9 - 1], [0.5], [1.0]])
     return {
-        "three queries, four keys": case(*drawn((3, 2), (4, 2), (4, 5)), mask),
-        "a batch of two": case(*drawn((2, 3, 7), (2, 4, 7), (2, 4, 5)), np.stack([mask, mask[::-1]])),
-        "a query that may look nowhere": case(*drawn((3, 3), (3, 3), (3, 3)), empty),
-        "visible scores of -3e9": case([[1.0], [2.0], [0.5]], low_keys, *drawn((4, 3)), mask),
-        "all sizes equal": case(*drawn((3, 3, 3), (3, 3, 3), (3, 3, 3)), empty),
-        "float32": case(*drawn((3, 3), (3, 3), (3, 3)), empty, np.float32),
+        "three queries, four keys": case(drawn((3, 2), (4, 2), (4, 5)), mask),
+        "a batch of two": case(drawn((2, 3, 7), (2, 4, 7), (2, 4, 5)), np.stack([mask, mask[::-1]])),
+        "a query that may look nowhere": case(drawn((3, 3), (3, 3), (3, 3)), empty),
+        "visible scores of -3e9": case([[[1.0], [2.0], [0.5]], low_keys, *drawn((4, 3))], mask),
+        "all sizes equal": case(drawn((3, 3, 3), (3, 3, 3), (3, 3, 3)), empty),
+        "float32": case(drawn((3, 3), (3, 3), (3, 3)), empty, np.float32),
     }
 
 

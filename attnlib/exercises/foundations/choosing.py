@@ -23,7 +23,7 @@ def reinforce_reference(S, index, reward, baseline):
 
 
 def reinforce_cases(rng):
-    def case(*size, scale=1.0, dtype=np.float64):
+    def case(*size, scale=1.0, dtype: type = np.float64):
         S = scale * rng.normal(size=size)
         index = rng.integers(size[-1], size=size[:-1])
         reward = rng.normal(size=size[:-1])
@@ -218,7 +218,7 @@ def straight_reference(S, V, index, dO):
 
 
 def straight_cases(rng):
-    def case(batch, m, n, d_v, dtype=np.float64):
+    def case(batch, m, n, d_v, dtype: type = np.float64):
         S, V, dO = (rng.normal(size=(*batch, *size)).astype(dtype) for size in ((m, n), (n, d_v), (m, d_v)))
         index = rng.integers(n, size=(*batch, m))
         return tuple(torch.from_numpy(array) for array in (S, V, index, dO))

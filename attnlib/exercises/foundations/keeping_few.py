@@ -26,7 +26,7 @@ def step_reference(p, before):
 
 
 def step_cases(rng):
-    def case(*size, dtype=np.float64):
+    def case(*size, dtype: type = np.float64):
         before = rng.random(size)
         before *= 0.9 / before.sum(axis=-1, keepdims=True)
         return (0.1 + 0.8 * rng.random(size)).astype(dtype), before.astype(dtype)

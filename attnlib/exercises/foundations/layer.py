@@ -10,7 +10,7 @@ from attnlib.exercises.model import CodeExercise, Mistake
 PAGE = "01-foundations/5-in-matrices"
 
 
-def drawn(rng, *sizes, dtype=np.float64):
+def drawn(rng, *sizes, dtype: type = np.float64):
     return tuple(rng.normal(size=size).astype(dtype) for size in sizes)
 
 

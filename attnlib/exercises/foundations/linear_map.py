@@ -22,7 +22,7 @@ def reference(dY, X, W):
 
 
 def cases(rng):
-    def case(batch, d_in, d_out, dtype=np.float64):
+    def case(batch, d_in, d_out, dtype: type = np.float64):
         sizes = (*batch, d_out), (*batch, d_in), (d_in, d_out)
         return tuple(rng.normal(size=size).astype(dtype) for size in sizes)
 

@@ -133,7 +133,7 @@ def weighted_sums(P, V):
 
 
 def sums_cases(rng):
-    def case(m, n, d_v, dtype=np.float64):
+    def case(m, n, d_v, dtype: type = np.float64):
         E = np.exp(rng.normal(size=(m, n)))
         return (E / E.sum(axis=-1, keepdims=True)).astype(dtype), rng.normal(size=(n, d_v)).astype(dtype)
 
