@@ -6,9 +6,9 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from attnlib.reference.ops import softmax
 
 from attnlib import viz
+from attnlib.reference.ops import softmax
 from attnlib.viz.style import to_svg
 
 

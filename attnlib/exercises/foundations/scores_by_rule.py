@@ -61,7 +61,7 @@ def additive_reference(Q, K, W_q, W_k, v):
 
 
 def additive_cases(rng):
-    def case(*sizes, scale=1.0, dtype=np.float64):
+    def case(*sizes, scale=1.0, dtype: type = np.float64):
         return tuple((scale * rng.normal(size=size)).astype(dtype) for size in sizes)
 
     return {
