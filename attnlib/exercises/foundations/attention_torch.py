@@ -67,9 +67,10 @@ exercise = CodeExercise(
         "softmax as well.",
     ),
     commentary="PyTorch says it both ways: in `F.scaled_dot_product_attention` True means may look, in "
-    "`nn.MultiheadAttention` True means hidden, as in `masked_fill`. This course keeps the first everywhere. The "
-    "second `masked_fill` repairs the output only: the nan is still in the softmax, and its backward finds it. In "
-    "training, give an empty row finite scores before the softmax.",
+    "`nn.MultiheadAttention` True means hidden, as in `masked_fill`. This course keeps the first everywhere. On the "
+    "way back the softmax of the empty row is nan once more; the first `masked_fill`, which passes no gradient to "
+    "hidden scores, stops it, but `torch.autograd.detect_anomaly` objects. `attnlib.nn` gives such "
+    "a row finite scores first.",
     prerequisites=("foundations.attention-matrices", "foundations.masked-softmax"),
     needs=("torch",),
     solution=attention,

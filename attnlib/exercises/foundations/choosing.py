@@ -185,15 +185,15 @@ best_baseline = ProofExercise(
    \qquad \lVert u_i \rVert^2 = 1 - 2 p_i + \sum_j p_j^2. \quad ∎$$
 
 It is the mean reward, each key counted with the squared length of its $u_i$: a rare key, whose $u_i$ is long, counts
-more. It equals $\mathbb{E}[R_i]$ if all $u_i$ are equally long, for example with even weights or with two keys of
-weight 1/2; with weights 1/4 and 3/4 and rewards 4 and 0, the mean reward is 1 and the best baseline is 3.""",
+more. It equals $\mathbb{E}[R_i]$ if all $u_i$ are equally long, as they are with even weights. With weights 1/4 and
+3/4 and rewards 4 and 0, the mean reward is 1 and the best baseline is 3.""",
     rubric=(
         "I showed that the mean of e_i - p is zero, and that b drops out of the mean of g.",
         "I wrote the summed variance as a mean square minus a squared mean, and said which part depends on b.",
         "I found the b at which the derivative is zero, and said why it is a minimum.",
         "I saw that it is a mean reward weighted by the squared lengths of e_i - p, and so in general not E[R].",
     ),
-    commentary="The mean reward is the usual choice because it is easy to keep track of, and it is often close.",
+    commentary="The mean reward is the usual choice because a running average of the rewards is all it takes.",
 )
 
 
