@@ -223,8 +223,8 @@ layer = CodeExercise(
         "of a query, which is d_k and not d_input.",
     ),
     commentary="The key says when an input is read, the value says what is read there. With one matrix for both, an "
-    "input could be found only by what it gives. The scores depend on W_Q and W_K through W_Q W_K^T alone, so they could "
-    "be computed without making any keys.",
+    "input could be found only by what it gives. The scores depend on W_Q and W_K through W_Q W_K^T alone, so they "
+    "could be computed without making any keys.",
     prerequisites=("foundations.attention-matrices",),
     solution=key_value_layer,
     reference=layer_reference,
