@@ -136,6 +136,6 @@
   watch();
   document.querySelectorAll("ol.ledger").forEach(filterLedger);
   window.addEventListener("resize", letScroll);
-  document.fonts?.ready.then(letScroll);
+  document.fonts?.addEventListener("loadingdone", letScroll);
   document.addEventListener("toggle", letScroll, true);
 })();
