@@ -59,5 +59,10 @@ def syntax(source: str) -> str:
 
 
 def has_blank_left(function: Any) -> bool:
-    """Whether a `...` of the stub is still somewhere in the code."""
-    return ... in getattr(getattr(function, "__code__", None), "co_consts", ())
+    """Whether a `...` of the stub is still in the code; one inside an index, as in `A[..., 0]`, is not a blank."""
+    with contextlib.suppress(OSError, TypeError, SyntaxError):
+        tree = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function))))
+        indices = {id(n) for s in ast.walk(tree) if isinstance(s, ast.Subscript) for n in ast.walk(s.slice)}
+        dots = (n for n in ast.walk(tree) if isinstance(n, ast.Constant) and n.value is ...)
+        return any(id(dot) not in indices for dot in dots)
+    return False
