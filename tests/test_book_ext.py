@@ -167,9 +167,26 @@ def test_an_equation_has_its_anchor_its_number_and_no_script(first: BeautifulSou
     assert not first.select('script[src*="katex"], script[src*="mathjax"]')
 
 
+def test_a_formula_keeps_its_comma_and_its_parenthesis(tmp_path: Path) -> None:
+    text = "# Second\n\nBy ($d_k$), or the $k$-th of $n$ keys.\n"
+    assert build(tmp_path, book() | {"book/2-second.md": text}) == ""
+    paragraph = only(page(tmp_path, "2-second"), "section > p")
+    for hidden in paragraph.select(".katex-mathml"):
+        hidden.decompose()
+    assert [kept.text for kept in paragraph.select(".together")] == ["(dk\u200b),", "k-th"]
+    assert paragraph.text == "By (dk\u200b), or the k-th of n keys."
+
+
 def test_a_ledger_anchor_shows_a_badge_that_leads_to_its_row(built: Path, first: BeautifulSoup) -> None:
     assert only(first, "#s001")["href"] == "systems.html#s001"
     assert only(page(built, "systems"), "li#s001").select_one(".row-name").text == "Attention"  # type: ignore[union-attr]
+
+
+def test_the_anchor_of_a_heading_stands_below_it(tmp_path: Path) -> None:
+    text = '# Second\n\n## A\n\n### B\n\nText.\n\n<a id="s001"></a>\n\n## C\n\nMore.\n'
+    assert build(tmp_path, book() | {"book/2-second.md": text}) == ""
+    heading = only(page(tmp_path, "2-second"), "section#c > h2")
+    assert heading.find_next_sibling().select_one("#s001")  # type: ignore[union-attr]
 
 
 def test_a_claim_box_names_source_row_and_verdict(first: BeautifulSoup) -> None:
@@ -283,7 +300,7 @@ def test_missing_fonts_are_said_with_the_command_that_fetches_them(
         build(tmp_path, book())
 
 
-@pytest.mark.parametrize("module", ["figures", "ledger", "proofs"])
+@pytest.mark.parametrize("module", ["figures", "ledger", "maths", "proofs"])
 def test_the_examples_in_the_extension_hold(module: str) -> None:
     found = doctest.testmod(__import__(f"_ext.{module}", fromlist=["_ext"]))
     assert found.attempted and not found.failed

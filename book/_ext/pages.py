@@ -6,7 +6,6 @@ controls names that contradict their labels. That is mended here, on the HTML of
 
 import hashlib
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,28 +31,19 @@ MATHS_FONTS = (
     "katex/fonts/KaTeX_Math-Italic.woff2",
 )
 
-REPAIRS: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
+SIDEBAR = '<div role="navigation" aria-label="Book" class="sidebar-primary-items__start'
+REPAIRS: list[tuple[str, str]] = [
     # Icons are drawn by the style sheet.
     (r"\s*<(?:script|link)[^>]*fontawesome\.js[^>]*>(?:</script>)?", ""),
     # Scripts wait until the page is there; only the options are needed by what stands between them.
-    (
-        r'<script src="([^"]*_static/(?!documentation_options)[^"]*|[^"]*searchindex\.js)">',
-        r'<script defer src="\1">',
-    ),
+    (r'<script src="([^"]*_static/(?!documentation_options)[^"]*)">', r'<script defer src="\1">'),
+    (r'<script src="([^"]*searchindex\.js)">', r'<script defer src="\1">'),
     # The same element twice.
-    (
-        r'\s*<meta name="viewport" content="width=device-width, initial-scale=1" ?/>',
-        "",
-    ),
+    (r'\s*<meta name="viewport" content="width=device-width, initial-scale=1" ?/>', ""),
     # What is read aloud is what is written; the sidebar's title belongs to a landmark.
-    (
-        r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"',
-        r"\1",
-    ),
-    (
-        r'<div class="sidebar-primary-items__start',
-        r'<div role="navigation" aria-label="Book" class="sidebar-primary-items__start',
-    ),
+    (r'<summary aria-label="Toggle hidden content">', "<summary>"),
+    (r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"', r"\1"),
+    (r'<div class="sidebar-primary-items__start', SIDEBAR),
 ]
 COMPILED = [(re.compile(pattern), replacement) for pattern, replacement in REPAIRS]
 
