@@ -42,7 +42,7 @@ By [(1.201)](#eq-weights) the weights sum to one, see [the row](claims.md#c007) 
 
 > **Proof.** By definition.
 
-> **Exercise** · write · ★★ · 10 min · foundations.softmax
+> **Exercise** · write · ★★ · 10 min · foundations.local-mask
 >
 > Write it.
 
@@ -204,7 +204,7 @@ def test_callouts_theorems_and_exercises_are_framed_and_a_quotation_is_not(first
     assert only(first, ".frame-theorem")["id"] == "theorem-1-1"
     assert only(first, ".frame-proof .frame-kind").text == "Proof."
     exercise = only(first, ".frame-exercise")
-    assert exercise["id"] == "ex-foundations-softmax"
+    assert exercise["id"] == "ex-foundations-local-mask"
     assert only(exercise, ".level")["aria-label"] == "medium"
     assert "stays one" in only(first, "blockquote").text
     assert only(first, "p.predict").text.startswith("Predict first.")

@@ -162,7 +162,7 @@ class BuildFrames(SphinxTransform):
             if part in LEVELS:
                 spoken = f'<span class="level" role="img" aria-label="{LEVELS[part]}">{part}</span>'
                 chips.append(nodes.raw("", spoken, format="html"))
-            elif re.fullmatch(r"[a-z_\d]+(\.[a-z_\d]+)+", part):
+            elif re.fullmatch(r"[a-z][\w-]*(\.[\w-]+)+", part):
                 register(
                     self.document,
                     self.env,

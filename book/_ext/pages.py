@@ -6,6 +6,8 @@ controls names that contradict their labels. That is mended here, on the HTML of
 
 import hashlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,15 @@ def check_vendored(app: Sphinx) -> None:
         )
 
 
+def fetch_assets(app: Sphinx, config: Config) -> None:
+    """KaTeX and the fonts are brought up to date first; when they are, that takes no time and no network."""
+    script = Path(app.srcdir) / "tools" / "vendor.py"
+    if script.exists():
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+        if done.returncode:
+            raise ConfigError(done.stderr.strip())
+
+
 def watch_assets(app: Sphinx, config: Config) -> None:
     """Style, scripts and templates belong to each page: when one changes, all pages are written again."""
     folders = [Path(app.srcdir) / "book" / name for name in ("_static", "_templates", "_vendor")]
@@ -158,6 +169,7 @@ def forget_after_warnings(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> None:
     app.add_config_value("course_assets", "", "html")
+    app.connect("config-inited", fetch_assets, priority=100)
     app.connect("config-inited", watch_assets)
     app.connect("builder-inited", check_vendored)
     app.connect("builder-inited", tidy_what_is_written)
