@@ -40,7 +40,7 @@ By [(1.201)](#eq-weights) the weights sum to one, see [the row](claims.md#c007) 
 
 > **Theorem 1.1** (Hull). The output is in the hull.
 
-> **Proof.** By definition.
+> **Proof.** By definition of $n$. ∎
 
 > **Exercise** · write · ★★ · 10 min · foundations.local-mask
 >
@@ -203,6 +203,7 @@ def test_callouts_theorems_and_exercises_are_framed_and_a_quotation_is_not(first
     assert "One query meets" in only(first, ".frame-cost > p:last-child").text
     assert only(first, ".frame-theorem")["id"] == "theorem-1-1"
     assert only(first, ".frame-proof .frame-kind").text == "Proof."
+    assert "∎" not in only(first, ".frame-proof").text, "the style sheet draws it"
     exercise = only(first, ".frame-exercise")
     assert exercise["id"] == "ex-foundations-local-mask"
     assert only(exercise, ".level")["aria-label"] == "medium"
@@ -247,6 +248,7 @@ PLANTED = {
     "a dead link on the page": ("See [(9)](#eq-nowhere).", "eq-nowhere"),
     "a dead link to another page": ("See [(9)](2-second.md#eq-nowhere).", "eq-nowhere"),
     "a macro that KaTeX does not know": (r"$\softmax x$", "Undefined control sequence"),
+    "a letter that KaTeX has no metrics for": ("$☃$", "No character metrics"),
     "a macro that Colab does not know": (r"$\bm{x}$", "not in Jupyter and Colab"),
     "an equation's anchor without an equation": (
         '<a id="eq-lost"></a>\n\nText.',

@@ -94,6 +94,9 @@ class BuildFrames(SphinxTransform):
                 self.open(frames[-1], child, found)
             else:
                 frames[-1].append(child)
+        for frame in frames:
+            if frame["kind"] == "proof":
+                drop_end_mark(frame)
         quote.replace_self(frames)
 
     def open(self, frame: Frame, paragraph: nodes.paragraph, found: re.Match) -> None:
@@ -174,6 +177,13 @@ class BuildFrames(SphinxTransform):
             else:
                 chips.append(chip(part, "frame-source"))
         return chips
+
+
+def drop_end_mark(proof: Frame) -> None:
+    """The page draws the end of a proof itself."""
+    texts = [node for node in proof.findall(nodes.Text) if node.strip()]
+    if texts and texts[-1].rstrip().endswith("∎"):
+        texts[-1].parent.replace(texts[-1], nodes.Text(texts[-1].rstrip().removesuffix("∎").rstrip()))
 
 
 def split_first_line(

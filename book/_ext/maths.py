@@ -51,6 +51,7 @@ class Typesetter:
     def typeset(self, latex: str, display: bool) -> str:
         """HTML, with MathML for screen readers, of one formula."""
         assert self.process.stdin and self.process.stdout
+        latex = latex.replace("∎", r"\blacksquare")  # KaTeX's fonts lack it
         request = {
             "latex": latex,
             "options": OPTIONS | {"displayMode": display},
