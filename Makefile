@@ -9,14 +9,14 @@ PORT ?= 8000
 PY := .venv/bin/python
 READY := .venv/.ready
 SITE := _build/html
-SOURCES := attnlib tools tests experiments benchmarks book/_ext
+SOURCES := attnlib tools tests experiments book/_ext
 # One thread per process: the tests run in two processes, and small matrices are fastest so.
 export OMP_NUM_THREADS ?= 1
 export PYTHONHASHSEED ?= 0
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages run experiments bench address clean
+.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages run experiments address clean
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
