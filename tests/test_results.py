@@ -1,21 +1,25 @@
 """Stored experiments carry their provenance and load (book: the-bottleneck and every page that quotes a long run)."""
 
+import importlib.util
 import json
 import platform
 from datetime import date
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
+from attnlib.data.bilingual import economic_area
 from attnlib.data.results import FOLDER, LARGEST, load_result, save_result
 
+EXPERIMENTS = Path(__file__).parent.parent / "experiments"
 STORED = sorted(file.stem for file in FOLDER.glob("*.json"))
 
 
 def store(folder: Path, name: str = "trial", **data: object) -> Path:
     return save_result(
-        name, data, seeds=(0, 1), command="python -m experiments.trial", seconds=1.26, folder=folder
+        name, data, seeds=(0, 1), command="python experiments/trial.py", seconds=1.26, folder=folder
     )
 
 
@@ -24,7 +28,7 @@ def test_a_result_comes_back_with_its_provenance(tmp_path: Path):
     result = load_result("trial", tmp_path)
     assert result["accuracy"] == [0.5, 1.0] and result["word"] == "été"
     told = result["provenance"]
-    assert told["seeds"] == [0, 1] and told["command"] == "python -m experiments.trial"
+    assert told["seeds"] == [0, 1] and told["command"] == "python experiments/trial.py"
     assert told["versions"]["python"] == platform.python_version()
     assert told["versions"]["numpy"] == np.__version__
     assert told["device"] == "cpu" and told["seconds"] == 1.3
@@ -51,9 +55,66 @@ def test_a_result_must_be_small_and_may_not_fake_its_provenance(tmp_path: Path):
 @pytest.mark.parametrize("name", STORED)
 def test_every_stored_result_says_where_it_comes_from(name: str):
     told = load_result(name)["provenance"]
-    assert told["seeds"] and told["command"].startswith("python -m ")
+    assert told["seeds"] and told["command"].startswith("python ")
     assert {"python", "numpy", "attnlib"} <= told["versions"].keys()
     assert told["seconds"] > 0 and date.fromisoformat(told["date"])
     text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
     assert len(text.encode()) <= LARGEST
     json.loads(text, parse_constant=lambda constant: pytest.fail(f"{name}.json holds {constant}"))
+
+
+def script(name: str) -> ModuleType:
+    """A script of `experiments/` as a module."""
+    spec = importlib.util.spec_from_file_location(name, EXPERIMENTS / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_bottleneck_experiment_measures_what_its_file_holds(monkeypatch: pytest.MonkeyPatch):
+    bottleneck = script("bottleneck")
+    monkeypatch.setattr(bottleneck, "LENGTHS", (4, 6))
+    monkeypatch.setattr(bottleneck, "EVERY", 2)
+    one = bottleneck.trial("dot", 0, steps=2, train_size=100, test_size=5)
+    assert len(one["token"]) == len(one["exact"]) == 2 and one["curve"]["step"] == [2]
+    assert 0 < one["alignment"]["error_rate"] < 1
+    assert np.shape(one["map"]) == (14, 13)
+    stored = load_result("bottleneck")
+    assert stored["models"].keys() == bottleneck.MODELS.keys()
+    for name, model in stored["models"].items():
+        planned = [seed for other, seed in bottleneck.PLAN if other == name]
+        assert [trial["seed"] for trial in model["trials"]] == planned
+        for trial in model["trials"]:
+            assert one.keys() - trial.keys() <= {"alignment", "map"}
+            assert ("map" in trial) == ("fixed" not in name and name != "initial")
+        means = np.mean([trial["token"] for trial in model["trials"]], axis=0)
+        np.testing.assert_allclose(model["mean"]["token"], means, atol=6e-5)
+        assert len(means) == len(stored["lengths"])
+
+
+def test_the_baselines_of_the_stored_alignment_are_measured_on_the_same_sentences():
+    assert script("bottleneck").baselines(200) == load_result("bottleneck")["baselines"]
+
+
+def test_stored_maps_are_weights_over_the_documents_sentence():
+    stored = load_result("bottleneck")
+    source, target = stored["sentence"]["source"], stored["sentence"]["target"]
+    assert (tuple(source), tuple(target)) == economic_area()[:2]
+    for name in ("additive", "dot"):
+        for trial in stored["models"][name]["trials"]:
+            P = np.array(trial["map"])
+            assert P.shape == (len(target) + 1, len(source) + 1)
+            np.testing.assert_allclose(P.sum(1), 1, atol=1e-3)  # stored with 4 decimals
+
+
+def test_the_copy_experiment_measures_what_its_file_holds(monkeypatch: pytest.MonkeyPatch):
+    copying = script("copy_bottleneck")
+    monkeypatch.setattr(copying, "LENGTHS", (2, 4))
+    one = copying.trial("fixed, width 32", 0, steps=2, size=5)
+    assert len(one["token"]) == 2
+    stored = load_result("copy_bottleneck")
+    assert stored["models"].keys() == copying.MODELS.keys()
+    for model in stored["models"].values():
+        assert [trial["seed"] for trial in model["trials"]] == list(copying.SEEDS)
+        assert all(trial.keys() == one.keys() for trial in model["trials"])

@@ -29,6 +29,6 @@ def first_reached(x: Sequence[X], y: Sequence[float], level: float = 0.9) -> X |
     return next((here for here, value in zip(x, y, strict=True) if value >= level), None)
 
 
-def _check(who: str, x: Sequence[float], y: Sequence[float]) -> None:
+def _check(who: str, x: Sequence[float | int], y: Sequence[float]) -> None:
     if len(x) != len(y):
         raise ValueError(f"{who}: every x needs its y; got {len(x)} x and {len(y)} y.")
