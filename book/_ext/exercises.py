@@ -90,14 +90,8 @@ class ExercisesDirective(SphinxDirective):
             self.env.note_dependency(str(notebook))
         if self.arguments == ["index"]:
             return self.index()
-        if (
-            len(self.arguments) == 2
-            and self.arguments[0] == "solutions"
-            and self.arguments[1] in CHAPTERS
-        ):
-            return [
-                self.solved(one) for one in chapter(self.arguments[1]).values()
-            ]
+        if len(self.arguments) == 2 and self.arguments[0] == "solutions" and self.arguments[1] in CHAPTERS:
+            return [self.solved(one) for one in chapter(self.arguments[1]).values()]
         raise self.error(
             f"exercises: say `index` or `solutions` and a chapter; got {' '.join(self.arguments)!r}."
         )
@@ -141,12 +135,8 @@ class ExercisesDirective(SphinxDirective):
             section,
             one.title,
         )
-        text = "\n\n".join(
-            (f"{one.headline} · {self.place(one)}", one.task, *solution(one))
-        )
-        self.state.nested_parse(
-            StringList(text.splitlines(), self.env.docname), 0, section
-        )
+        text = "\n\n".join((f"{one.headline} · {self.place(one)}", one.task, *solution(one)))
+        self.state.nested_parse(StringList(text.splitlines(), self.env.docname), 0, section)
         return section
 
 
@@ -172,22 +162,14 @@ def solution(one: Exercise) -> Iterator[str]:
         yield "A complete proof:"
         yield "\n".join(f"- {line}" for line in one.rubric)
     yield one.commentary
-    others = [
-        variant for variant in getattr(one, "variants", ()) if callable(variant)
-    ]
+    others = [variant for variant in getattr(one, "variants", ()) if callable(variant)]
     if others:
         yield "Also right:"
-        yield from (
-            f"```python\n{source_of(variant).rstrip()}\n```"
-            for variant in others
-        )
+        yield from (f"```python\n{source_of(variant).rstrip()}\n```" for variant in others)
     known = getattr(one, "mistakes", ())
     if known:
         yield "`check` knows these mistakes by name:"
-        yield "\n".join(
-            f"- **{mistake.name}**{example(mistake)} {mistake.sentence}"
-            for mistake in known
-        )
+        yield "\n".join(f"- **{mistake.name}**{example(mistake)} {mistake.sentence}" for mistake in known)
     yield "</details>"
 
 
@@ -200,16 +182,12 @@ def example(mistake: Mistake) -> str:
     old, new = old.strip(), new.strip()
     if "\n" in old + new or len(old + new) > LONGEST_EDIT:
         return "."
-    return (
-        f": without `{old}`." if not new else f": `{new}` in place of `{old}`."
-    )
+    return f": without `{old}`." if not new else f": `{new}` in place of `{old}`."
 
 
 def visit_list(self, node: ExerciseList) -> None:
     steps = " ".join(map(str, MINUTES))
-    self.body.append(
-        f'<ol class="exercises" data-steps="{steps}" style="list-style:none;padding:0">\n'
-    )
+    self.body.append(f'<ol class="exercises" data-steps="{steps}" style="list-style:none;padding:0">\n')
 
 
 def depart_list(self, node: ExerciseList) -> None:
