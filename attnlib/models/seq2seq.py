@@ -127,10 +127,9 @@ class AdditiveDecoder(nn.Module):
     def forward(self, said: Int[Tensor, "b m"], state: Float[Tensor, "b d"], memory: Memory) -> Decoded:
         states, contexts, weights = [], [], []
         for y in self.embed(said).unbind(1):
-            P = masked_softmax(
-                self.score(state[:, None], memory.H), memory.mask[:, None]
-            )  # eq-additive-attention
-            context = (P @ memory.H)[:, 0]  #                                                 eq-context
+            scores = self.score(state[:, None], memory.H)  #     eq-additive-attention
+            P = masked_softmax(scores, memory.mask[:, None])
+            context = (P @ memory.H)[:, 0]  #                    eq-context
             state = self.cell(torch.cat([y, context], dim=-1), state)
             states.append(state)
             contexts.append(context)
