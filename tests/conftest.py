@@ -1,6 +1,8 @@
 """Random numbers come from a seeded generator, and generated cases are the same in every run on a CI machine."""
 
 import os
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -9,6 +11,10 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+# A run that was started in the background ignores Ctrl-C, and so would the programs whose Ctrl-C is tested here.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
