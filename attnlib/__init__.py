@@ -6,7 +6,8 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
     chapter                 where its code lives
     1  Foundations          reference.ops  .scores  .attention  .kernel  .hard  .monotonic  .sparse  .recurrent
                             nn.*           the twins
-                            models.seq2seq, data, metrics.alignment
+                            models.seq2seq, train.fit, train.translation, data, metrics.alignment
+                            exercises.foundations
 
 Importing this package loads neither NumPy nor torch; import the module that you need.
 """
