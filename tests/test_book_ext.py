@@ -18,7 +18,8 @@ sys.path.insert(0, str(ROOT / "book"))
 SVG = (
     '<?xml version="1.0"?><svg width="9pt" height="9pt" viewBox="0 0 9 9"><title>A rising line.</title>'
     '<defs><clipPath id="p1"><rect width="9" height="9"/></clipPath></defs>'
-    '<path clip-path="url(#p1)" style="stroke: #1f2430" d="M0 9L9 0"/></svg>'
+    '<path clip-path="url(#p1)" style="stroke: #1f2430" d="M0 9L9 0"/>'
+    '<defs><path id="Sans-41" d="M 0 1" transform="scale(0.015625)"/></defs><use xlink:href="#Sans-41"/></svg>'
 )
 FIRST = r"""# First
 
@@ -218,6 +219,8 @@ def test_figures_are_part_of_the_page_with_names_of_their_own(first: BeautifulSo
     assert [figure.select_one("path")["clip-path"] for figure in figures] == ["url(#f1-p1)", "url(#f2-p1)"]  # type: ignore[index]
     assert all("currentColor" in str(figure) and "#1f2430" not in str(figure) for figure in figures)
     assert not first.select("img")
+    assert len(first.select("#letter-Sans-41")) == 1, "letters are defined once"
+    assert [figure.select_one("use")["xlink:href"] for figure in figures] == ["#letter-Sans-41"] * 2  # type: ignore[index]
 
 
 def test_a_cell_that_asserts_a_row_and_the_row_lead_to_each_other(built: Path, first: BeautifulSoup) -> None:

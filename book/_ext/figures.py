@@ -1,7 +1,8 @@
 """Figures become part of the page: an SVG output is written into the HTML and follows light and dark.
 
 Text and axes are drawn in one ink, which becomes the text colour of the page. Names inside the drawing get a prefix, so
-that two figures on one page cannot mix up their clips and glyphs.
+that two figures on one page cannot mix up their clips and marks. Letters, which are outlines too, are defined once for
+all figures of a page.
 """
 
 import re
@@ -16,12 +17,15 @@ INK = "#1f2430"
 PROLOGUE = re.compile(r"^.*?(?=<svg\b)", re.S)
 NOISE = re.compile(r"<!--.*?-->|<metadata>.*?</metadata>", re.S)
 BLANK = re.compile(r">\s+<")
+PLACES = re.compile(r'\s(?:d|x|y)="[^"]*"')  # a hundredth of a point is enough for them
+LETTER = re.compile(r'<path id="([\w-]+)"( d="[^"]*" transform="scale\(0\.015625\)")/>')
+NUMBER = re.compile(r"-?\d+\.\d{3,}")
 TITLE = re.compile(r"<title[^>]*>(.*?)</title>\s*", re.S)
 HEAD = re.compile(r"<svg\b([^>]*)>")
 GIVEN = re.compile(r'\s(?:role|aria-label|version|xmlns)="[^"]*"')
 
 
-def inline(svg: str, prefix: str) -> str:
+def inline(svg: str, prefix: str, letters: set[str] | None = None) -> str:
     """An SVG document as part of a page: its names prefixed, its ink the page's, its title its accessible name.
 
     >>> inline('<svg width="9pt"><title>Up.</title><path id="a" style="fill: #1f2430"/></svg>', "f1-")
@@ -31,11 +35,21 @@ def inline(svg: str, prefix: str) -> str:
     title = TITLE.search(svg)
     label = ' aria-label="{}"'.format(title[1].strip().replace('"', "&quot;")) if title else ""
     svg = TITLE.sub("", svg, count=1)
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}\1"', svg)
-    svg = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}\1"', svg)
+    svg, own = share_letters(svg, letters if letters is not None else set())
+    svg = re.sub(r'\bid="(?!letter-)([^"]+)"', rf'id="{prefix}\1"', svg)
+    svg = re.sub(r'href="#([^"]+)"', lambda m: f'href="#{"letter-" if m[1] in own else prefix}{m[1]}"', svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}\1)", svg)
+    svg = PLACES.sub(lambda place: NUMBER.sub(lambda n: f"{float(n[0]):.2f}", place[0]), svg)
     svg = re.sub(INK, "currentColor", svg, flags=re.I)
     return HEAD.sub(lambda m: f'<svg role="img"{label}{GIVEN.sub("", m[1])}>', svg, count=1)
+
+
+def share_letters(svg: str, letters: set[str]) -> tuple[str, set[str]]:
+    """Name the letters of a drawing for the whole page and leave out those in `letters`; also the names of all."""
+    own = {letter[1] for letter in LETTER.finditer(svg)}
+    svg = LETTER.sub(lambda m: "" if m[1] in letters else f'<path id="letter-{m[1]}"{m[2]}/>', svg)
+    letters |= own
+    return svg.replace("<defs></defs>", ""), own
 
 
 class InlineFigures(SphinxTransform):
@@ -49,10 +63,11 @@ class InlineFigures(SphinxTransform):
             for node in self.document.findall(nodes.container)
             if node.get("mime_type") == "image/svg+xml"
         ]
+        letters: set[str] = set()
         for number, output in enumerate(outputs, 1):
             for image in list(output.findall(nodes.image)):
                 path = Path(self.app.srcdir) / image["uri"].lstrip("/")
-                drawing = inline(path.read_text("utf8"), f"f{number}-")
+                drawing = inline(path.read_text("utf8"), f"f{number}-", letters)
                 raw = nodes.raw("", f'<div class="drawing">{drawing}</div>', format="html")
                 raw.source, raw.line = image.source, image.line
                 image.replace_self(raw)
