@@ -92,3 +92,16 @@ def test_the_solutions_are_folded_and_name_the_mistakes(built):
     softmax = text.find(id="solution-foundations-softmax")
     assert "return E / E.sum(axis=-1, keepdims=True)" in softmax.find("details").text
     assert "def via_log_sum_exp" in softmax.text
+
+
+def test_an_exercise_in_a_notebook_carries_its_hints_and_its_solution_folded(built):
+    frame = page(built, "01-foundations/4-softmax-and-scale").select_one(".frame-exercise")
+    folds = [summary.text for summary in frame.select("details > summary")]
+    assert folds == ["Hint 1", "Hint 2", "Hint 3", "Solution"]
+    assert frame.select_one("details details details").find("summary").text == "Hint 3", (
+        "each hint holds the next"
+    )
+    assert "return E / E.sum(axis=-1, keepdims=True)" in frame.text
+    target = frame.select_one("details a")["href"]
+    assert target == "../solutions-01.html#solution-foundations-softmax"
+    assert page(built, "solutions-01").find(id="solution-foundations-softmax")

@@ -16,6 +16,7 @@ from pathlib import Path
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 
 from attnlib.exercises.edits import source_of
@@ -29,6 +30,7 @@ from attnlib.exercises.model import (
 from attnlib.exercises.registry import CHAPTERS, chapter, exercises
 
 from .anchors import register
+from .frames import Frame
 
 MINUTES = (5, 10, 15, 20, 30, 60)  # the steps of the filter "at most"
 LONGEST_EDIT = 60
@@ -205,7 +207,52 @@ def depart_item(self, node: ExerciseItem) -> None:
     self.body.append("</li>\n")
 
 
+class FoldedHelp(SphinxTransform):
+    """In the frame of each exercise its hints and its solution, folded. In Jupyter `hint` and `solution` give them."""
+
+    default_priority = 216  # after the frames are made
+
+    def apply(self, **kwargs: object) -> None:
+        by_anchor = {f"ex-{re.sub(r'[._]', '-', one.id)}": one for one in exercises().values()}
+        for frame in self.document.findall(Frame):
+            for anchor in by_anchor.keys() & set(frame["ids"]):
+                one = by_anchor[anchor]
+                page = f"{'../' * (self.env.docname.count('/') - 1)}solutions-{one.page[:2]}.html"
+                frame.extend([*hints(one.hints), *folded("Solution", *answer(one), link(page, one))])
+
+
+def folded(title: str, *inside: nodes.Node) -> list[nodes.Node]:
+    opened = nodes.raw("", f"<details><summary>{escape(title)}</summary>", format="html")
+    return [opened, *inside, nodes.raw("", "</details>", format="html")]
+
+
+def hints(texts: tuple[str, ...], number: int = 1) -> list[nodes.Node]:
+    """Each hint holds the next one, so that nobody reads two at once."""
+    if not texts:
+        return []
+    return folded(f"Hint {number}", nodes.paragraph("", texts[0]), *hints(texts[1:], number + 1))
+
+
+def answer(one: Exercise) -> list[nodes.Node]:
+    if isinstance(one, ProofExercise):
+        return []
+    code = one.model_answer.rstrip()
+    language = "python" if isinstance(one, CodeExercise) else "text"
+    return [nodes.literal_block(code, code, language=language)]
+
+
+def link(page: str, one: Exercise) -> nodes.Node:
+    label = (
+        "The proof and its rubric"
+        if isinstance(one, ProofExercise)
+        else "Why, and which mistakes have a name"
+    )
+    target = f"{page}#solution-{one.id.replace('.', '-')}"
+    return nodes.raw("", f'<p><a href="{target}">{label}</a></p>', format="html")
+
+
 def setup(app: Sphinx) -> None:
+    app.add_transform(FoldedHelp)
     app.add_directive("exercises", ExercisesDirective)
     app.add_node(ExerciseList, html=(visit_list, depart_list))
     app.add_node(ExerciseItem, html=(visit_item, depart_item))
