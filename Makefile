@@ -64,7 +64,9 @@ notebooks: $(READY)
 	@$(PYTEST) $(IN_TWO) --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg --nbval-cell-timeout=120 book
 
 pages: $(READY) book
-	@echo "== the built book: ledger links and pages in a browser"; $(PYTEST) -m "browser or built" -rs tests
+	@echo "== the built book: ledger links and pages in a browser"
+	@$(PYTEST) -m "built and not browser" -rs tests
+	@$(PYTEST) -n 2 --dist load -m browser -rs tests
 
 run: $(READY) ## re-execute notebooks and store their outputs (one: make run NB=book/.../x.ipynb)
 	@$(PY) tools/run_notebooks.py $(NB)

@@ -60,6 +60,7 @@ def test_heatmap_puts_row_zero_on_top_and_labels_every_cell():
     plt.close("all")
 
 
+@pytest.mark.bad_input
 def test_heatmap_refuses_a_batch():
     with pytest.raises(ValueError, match=r"M must have two axes, rows and columns; got shape \(2, 3, 4\)"):
         viz.heatmap(np.zeros((2, 3, 4)))

@@ -104,10 +104,10 @@ def same_type(a: np.ndarray, b: np.ndarray) -> bool:
 def close(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> np.ndarray:
     """Where two arrays of one shape agree, within what their type can tell; NaN agrees with NaN."""
     if a.dtype.kind in "biu" and b.dtype.kind in "biu":
-        return a == b
+        return np.asarray(a == b)
     if np.float32 in (a.dtype, b.dtype):
         rtol, atol = max(rtol, 1e-4), max(atol, 1e-5)
     if np.float16 in (a.dtype, b.dtype):
         rtol, atol = max(rtol, 2e-3), max(atol, 2e-3)
     with np.errstate(invalid="ignore"):
-        return np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
+        return np.asarray(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
