@@ -45,7 +45,7 @@ def trouble(got: Outcome, want: Outcome, labels: tuple[str, ...], rtol: float, a
 
 def wrong_numbers(name: str, a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> Trouble | None:
     """Trouble with the type or the values of one result that has the right shape."""
-    differs = ~close(a, b, rtol, atol)
+    differs = np.asarray(~close(a, b, rtol, atol))
     figure = SideBySide(a, b, differs) if differs.any() else None
     wider = a.dtype == np.float64 and b.dtype.kind == "f"
     if not same_type(a, b) and not (wider and figure):
