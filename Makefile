@@ -38,6 +38,7 @@ book: $(READY) ## build the whole book, warnings as errors; ends with the path t
 serve: book ## build the book and serve it on http://localhost:8000 (another port: make serve PORT=8001)
 	@$(PY) tools/serve.py --port $(PORT) $(SITE)
 
+check: LEAVE_OUT := and not training
 check: $(READY) lint types unit doctests ## the everyday loop: lint, types, unit tests, doctests (about a minute)
 
 test: $(READY) lint types unit doctests shapes notebooks book pages ## everything: check, shapes, notebooks, book, pages
@@ -50,7 +51,7 @@ types: $(READY)
 	@echo "== types"; $(PY) -m pyright --pythonpath $(PY)
 
 unit: $(READY)
-	@echo "== unit tests"; $(PYTEST) $(IN_TWO) -m "not browser and not built" tests
+	@echo "== unit tests"; $(PYTEST) $(IN_TWO) -m "not browser and not built $(LEAVE_OUT)" tests
 
 doctests: $(READY)
 	@echo "== doctests"; $(PYTEST) --doctest-modules attnlib

@@ -171,6 +171,7 @@ def test_loss_and_accuracy_ignore_padding():
     assert accuracy(model, data).token == pytest.approx(right)
 
 
+@pytest.mark.training
 @pytest.mark.parametrize("attention", ATTENTION)
 def test_twelve_sentences_are_learned_by_heart(attention: str):
     pairs = corpus(12, lengths=(3, 7), seed=1)
@@ -211,6 +212,7 @@ def test_training_is_the_same_for_the_same_seed():
     assert losses[0] == losses[1] != losses[2]
 
 
+@pytest.mark.training
 def test_reversal_is_learned_and_the_weights_find_the_anti_diagonal():
     """S016: the largest weight of output i is at position n - 1 - i."""
 
