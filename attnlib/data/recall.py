@@ -1,0 +1,86 @@
+"""Tasks that are solved by looking for a token, not for a place: associative recall and induction.
+
+Book: patterns-and-entropy. In one sequence of tokens the answer stands *behind* the token that is looked for, so
+one layer of attention tells each token what stood before it, and the next can look for that. (In
+`attnlib.data.tasks.lookup` keys and values come apart, and one layer is enough.)
+"""
+
+import math
+
+import numpy as np
+
+from attnlib.data.tasks import SequenceTask, blind_accuracy
+from attnlib.shapes import Array, Int
+
+
+def associative_recall(
+    size: int, n_pairs: int, n_keys: int, n_values: int, *, n_queries: int = 1, seed: int = 0
+) -> SequenceTask:
+    """k1 v1 k2 v2 ... then `n_queries` of the keys: the output at a query is the value behind that key.
+
+    Keys are the numbers 0 ... n_keys - 1, values the n_values numbers after them. Only the queries count.
+
+    >>> task = associative_recall(1, 2, n_keys=5, n_values=5)
+    >>> key, value = task.source[0, 4], task.target[0, 4]
+    >>> pairs = task.source[0, :4].reshape(2, 2).tolist()
+    >>> [int(key), int(value)] in pairs, task.mask[0].tolist()
+    (True, [False, False, False, False, True])
+    """
+    if not 1 <= n_queries <= n_pairs <= n_keys:
+        raise ValueError(
+            "associative_recall: n_queries <= n_pairs <= n_keys must hold, for keys and queries differ; "
+            f"got {n_queries=}, {n_pairs=}, {n_keys=}."
+        )
+    rng = np.random.default_rng(seed)
+    keys = _different(rng, size, n_pairs, n_keys)
+    values = n_keys + rng.integers(n_values, size=(size, n_pairs))
+    asked = _different(rng, size, n_queries, n_pairs)
+    pairs = np.stack([keys, values], axis=-1).reshape(size, 2 * n_pairs)
+    source = np.concatenate([pairs, np.take_along_axis(keys, asked, 1)], axis=1)
+    place = np.full_like(source, -1)
+    place[:, 2 * n_pairs :] = 2 * asked + 1
+    n_inputs = math.perm(n_keys, n_pairs) * n_values**n_pairs * math.perm(n_pairs, n_queries)
+    return _answers_at(source, place, blind_accuracy(n_pairs, n_values), n_inputs)
+
+
+def induction(size: int, length: int, n_symbols: int, *, seed: int = 0) -> SequenceTask:
+    """A B ... A -> B: different symbols, and then the same again; the output at a repeated A is what followed A.
+
+    Where the repetition starts is drawn for each sequence, so that no fixed distance solves the task. Only repeated
+    symbols count; each stands in the sequence exactly twice.
+
+    >>> task = induction(1, 6, n_symbols=9)
+    >>> where = task.weights[0, -1].argmax()
+    >>> bool(task.source[0, where - 1] == task.source[0, -1]), bool(task.source[0, where] == task.target[0, -1])
+    (True, True)
+    """
+    if length < 4 or n_symbols < length - 1:
+        raise ValueError(
+            "induction: at least 4 positions and length - 1 different symbols are needed; "
+            f"got {length=}, {n_symbols=}."
+        )
+    rng = np.random.default_rng(seed)
+    shortest = (length + 1) // 2
+    period = rng.integers(shortest, length, size=(size, 1))
+    block = _different(rng, size, length - 1, n_symbols)
+    position = np.arange(length)
+    source = np.take_along_axis(block, position % period, 1)
+    place = np.where(position >= period, position - period + 1, -1)
+    chance = blind_accuracy(length, n_symbols)
+    n_inputs = sum(math.perm(n_symbols, p) for p in range(shortest, length))
+    return _answers_at(source, place, chance, n_inputs)
+
+
+def _different(rng: np.random.Generator, size: int, count: int, among: int) -> Int[Array, "b count"]:
+    """In each row `count` different numbers below `among`."""
+    return rng.permuted(np.tile(np.arange(among), (size, 1)), axis=1)[:, :count]
+
+
+def _answers_at(
+    source: Int[Array, "b n"], place: Int[Array, "b n"], chance: float, n_inputs: int
+) -> SequenceTask:
+    """Output i is the token at `place[i]`; where that is -1 the output does not count."""
+    counts = place >= 0
+    weights = (place[:, :, None] == np.arange(source.shape[1])).astype(float)
+    target = np.where(counts, np.take_along_axis(source, place.clip(0), 1), 0)
+    return SequenceTask(source, target, weights, counts, chance, n_inputs)
