@@ -8,6 +8,7 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             nn.*           the twins
                             models.seq2seq, train.fit, train.translation, data, metrics.alignment
                             exercises.foundations
+    2  Self-attention       reference.layers  .masks, and their twins in nn
 
 Importing this package loads neither NumPy nor torch; import the module that you need.
 """

@@ -6,6 +6,7 @@
     kernel      the same average seen as kernel regression
     hard        one key is drawn instead of averaged        monotonic   alignments that only move forward
     sparse      few keys are kept                           recurrent   the cells that came before
+    masks       who may look where                          layers      self-attention and cross-attention
 
 `attnlib.nn` has the same functions in PyTorch. Nothing here imports torch.
 """

@@ -1,0 +1,39 @@
+"""The twin of `attnlib.reference.layers`: attention within one sequence, and from one to another.
+
+The book derives it in eq-self-attention and eq-cross-attention (Chapter 2). Both hold an `AttentionLayer`, the
+projections of Chapter 1, as `layer`: `copy_weights(weights, module.layer)` fills them.
+"""
+
+from torch import Tensor, nn
+
+from attnlib.nn.attention import AttentionLayer
+
+
+class SelfAttention(nn.Module):
+    """Queries, keys and values come from the same X (eq-self-attention)."""
+
+    def __init__(self, *, d_model: int, d_k: int, d_v: int) -> None:
+        super().__init__()
+        self.layer = AttentionLayer(d_query=d_model, d_input=d_model, d_k=d_k, d_v=d_v)
+
+    def forward(self, X: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.layer(X, X, mask)  # eq-self-attention
+
+    def attention_weights(self, X: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Who looks where: (*b, n, n)."""
+        return self.layer.weights(X, X, mask)
+
+
+class CrossAttention(nn.Module):
+    """Queries come from X, keys and values from the source Y (eq-cross-attention)."""
+
+    def __init__(self, *, d_x: int, d_y: int, d_k: int, d_v: int) -> None:
+        super().__init__()
+        self.layer = AttentionLayer(d_query=d_x, d_input=d_y, d_k=d_k, d_v=d_v)
+
+    def forward(self, X: Tensor, Y: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.layer(X, Y, mask)  # eq-cross-attention
+
+    def attention_weights(self, X: Tensor, Y: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Who looks where: (*b, m, n)."""
+        return self.layer.weights(X, Y, mask)

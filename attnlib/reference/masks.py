@@ -1,0 +1,161 @@
+"""Masks: who may look where. Boolean, and **True means "may look"**, here and everywhere in attnlib.
+
+The book derives them in eq-causal-mask, eq-padding-mask, eq-window-mask, eq-prefix-mask, eq-combined-mask and
+eq-additive-mask (Chapter 2). The twin is `attnlib.nn.masks`. Others mean other things: an additive mask is 0 where one
+may look, and both masks of `torch.nn.MultiheadAttention` are True where one may *not*; three functions translate.
+"""
+
+import math
+
+import numpy as np
+
+from attnlib.reference import _check, _check_masks
+from attnlib.shapes import Array, Bool, Float, Int
+
+
+def causal_mask(n: int, m: int | None = None) -> Bool[Array, "m {n}"]:
+    """Each position sees itself and what came before (eq-causal-mask).
+
+    n    keys
+    m    queries: the last m of the n positions, as in a decoder that keeps earlier keys; by default all of them
+
+    >>> causal_mask(4).astype(int)
+    array([[1, 0, 0, 0],
+           [1, 1, 0, 0],
+           [1, 1, 1, 0],
+           [1, 1, 1, 1]])
+    >>> causal_mask(4, m=2).astype(int)
+    array([[1, 1, 1, 0],
+           [1, 1, 1, 1]])
+    """
+    _check_masks.count("causal_mask", "n", n, 1)
+    m = n if m is None else m
+    _check_masks.count("causal_mask", "m", m, 1, n)
+    i, j = np.arange(n - m, n)[:, None], np.arange(n)
+    return j <= i  # eq-causal-mask  (m, n)
+
+
+def padding_mask(lengths: Int[Array, "*b"], n: int) -> Bool[Array, "*b 1 {n}"]:
+    """The first `lengths` keys of each sequence are real, the rest fills up to n (eq-padding-mask).
+
+    It hides keys, not queries, so its axis of queries has size one and broadcasts.
+
+    >>> padding_mask(np.array([1, 3]), n=3).astype(int)
+    array([[[1, 0, 0]],
+    <BLANKLINE>
+           [[1, 1, 1]]])
+    """
+    _check_masks.count("padding_mask", "n", n, 1)
+    _check_masks.lengths("padding_mask", lengths, n)
+    return np.arange(n) < lengths[..., None, None]  # eq-padding-mask  (*b, 1, n)
+
+
+def window_mask(n: int, before: int, after: int) -> Bool[Array, "{n} {n}"]:
+    """Each position sees `before` neighbours on its left, itself, and `after` on its right (eq-window-mask).
+
+    >>> window_mask(4, before=1, after=0).astype(int)
+    array([[1, 0, 0, 0],
+           [1, 1, 0, 0],
+           [0, 1, 1, 0],
+           [0, 0, 1, 1]])
+    """
+    _check_masks.count("window_mask", "n", n, 1)
+    _check_masks.count("window_mask", "before", before, 0)
+    _check_masks.count("window_mask", "after", after, 0)
+    i, j = np.arange(n)[:, None], np.arange(n)
+    return (i - before <= j) & (j <= i + after)  # eq-window-mask  (n, n)
+
+
+def prefix_mask(n: int, prefix: int) -> Bool[Array, "{n} {n}"]:
+    """All see the first `prefix` positions; beyond them each sees the past and itself (eq-prefix-mask).
+
+    >>> prefix_mask(4, prefix=2).astype(int)
+    array([[1, 1, 0, 0],
+           [1, 1, 0, 0],
+           [1, 1, 1, 0],
+           [1, 1, 1, 1]])
+    """
+    _check_masks.count("prefix_mask", "n", n, 1)
+    _check_masks.count("prefix_mask", "prefix", prefix, 0, n)
+    return causal_mask(n) | (np.arange(n) < prefix)  # eq-prefix-mask  (n, n)
+
+
+def combine_masks(*masks: Bool[Array, "..."]) -> Bool[Array, "..."]:
+    """One may look where every mask allows it (eq-combined-mask).
+
+    Shapes broadcast from the last axis on: causal (n, n) and padding (b, 1, n) give (b, n, n).
+
+    >>> combine_masks(causal_mask(3), padding_mask(np.array([2]), n=3)).astype(int)
+    array([[[1, 0, 0],
+            [1, 1, 0],
+            [1, 1, 0]]])
+    """
+    if not masks:
+        raise ValueError("combine_masks: there must be one mask or more; got none.")
+    _check_masks.boolean("combine_masks", **{f"mask {i}": mask for i, mask in enumerate(masks)})
+    _check_masks.broadcastable("combine_masks", masks)
+    both = masks[0]
+    for mask in masks[1:]:
+        both = both & mask  # eq-combined-mask
+    return both
+
+
+def rows_without_a_key(mask: Bool[Array, "*b n"]) -> Bool[Array, "*b"] | np.bool:
+    """True for each query that may look nowhere; attention gives it zeros.
+
+    >>> rows_without_a_key(combine_masks(window_mask(3, 0, 0), np.array([True, False, True])))
+    array([False,  True, False])
+    """
+    _check_masks.boolean("rows_without_a_key", mask=mask)
+    return ~mask.any(axis=-1)
+
+
+def additive_from_mask(
+    mask: Bool[Array, "*s"], fill: float = -math.inf, dtype: type = np.float64
+) -> Float[Array, "*s"]:
+    """What one would add to the scores instead: 0 where one may look, `fill` where not (eq-additive-mask).
+
+    A fill beyond the dtype's range becomes -inf, as a cast does it: -1e9 in float16.
+
+    >>> additive_from_mask(causal_mask(2))
+    array([[  0., -inf],
+           [  0.,   0.]])
+    """
+    _check_masks.boolean("additive_from_mask", mask=mask)
+    with np.errstate(over="ignore"):
+        return np.where(mask, 0.0, fill).astype(dtype)  # eq-additive-mask
+
+
+def mask_from_additive(M: Float[Array, "*s"]) -> Bool[Array, "*s"]:
+    """The boolean mask that an additive one stands for: 0 is "may look", -inf or -10,000 and below is not.
+
+    >>> mask_from_additive(np.array([[0.0, -1e9], [0.0, 0.0]]))
+    array([[ True, False],
+           [ True,  True]])
+    """
+    _check.floats("mask_from_additive", M=M)
+    _check_masks.additive("mask_from_additive", M)
+    return M == 0
+
+
+def mask_from_torch_padding(key_padding_mask: Bool[Array, "*b n"]) -> Bool[Array, "*b 1 n"]:
+    """From the `key_padding_mask` of `torch.nn.MultiheadAttention`, where True means "ignore this key".
+
+    >>> mask_from_torch_padding(np.array([[False, False, True]]))
+    array([[[ True,  True, False]]])
+    """
+    _check_masks.boolean("mask_from_torch_padding", key_padding_mask=key_padding_mask)
+    return ~key_padding_mask[..., None, :]
+
+
+def mask_from_torch_attention(attn_mask: Bool[Array, "*b m n"]) -> Bool[Array, "*b m n"]:
+    """From a boolean `attn_mask` of `torch.nn.MultiheadAttention`, where True means "may not look".
+
+    The `attn_mask` of `torch.nn.functional.scaled_dot_product_attention` needs no translation: True means "may look".
+
+    >>> mask_from_torch_attention(np.array([[False, True], [False, False]])).astype(int)
+    array([[1, 0],
+           [1, 1]])
+    """
+    _check_masks.boolean("mask_from_torch_attention", attn_mask=attn_mask)
+    return ~attn_mask
