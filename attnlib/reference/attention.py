@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attnlib.reference import _check
-from attnlib.reference.ops import linear, linear_backward, masked_softmax, masked_softmax_backward
+from attnlib.reference.ops import LinearCache, linear_backward, masked_softmax, masked_softmax_backward
 from attnlib.shapes import Array, Bool, Float
 
 
@@ -159,7 +159,7 @@ def attention_layer_backward(
     """dX_Q, dX and the gradients of the weights; X is read twice, so its two gradients add up (eq-layer-backward)."""
     X_Q, X, weights, attention = cache
     dQ, dK, dV = scaled_dot_product_attention_backward(dO, attention)
-    dX_Q, dW_Q, _ = linear_backward(dQ, linear(X_Q, weights.W_Q)[1])
-    dX_K, dW_K, _ = linear_backward(dK, linear(X, weights.W_K)[1])
-    dX_V, dW_V, _ = linear_backward(dV, linear(X, weights.W_V)[1])
+    dX_Q, dW_Q, _ = linear_backward(dQ, LinearCache(X_Q, weights.W_Q))
+    dX_K, dW_K, _ = linear_backward(dK, LinearCache(X, weights.W_K))
+    dX_V, dW_V, _ = linear_backward(dV, LinearCache(X, weights.W_V))
     return dX_Q, dX_K + dX_V, AttentionWeights(dW_Q, dW_K, dW_V)  # eq-layer-backward
