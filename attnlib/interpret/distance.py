@@ -1,0 +1,58 @@
+"""How far attention looks: the mean distance and the histogram of offsets.
+
+Book: patterns-and-entropy (eq-mean-distance, eq-offset-histogram). Rows and columns of P are the same n positions.
+Every row counts by its mass, so a query that may look nowhere counts nothing.
+"""
+
+import numpy as np
+
+from attnlib.reference import _check
+from attnlib.shapes import Array, Float, Int
+
+
+def mean_distance(P: Float[Array, "*b n n"]) -> Float[Array, "*b"] | np.floating:
+    """How many positions away a query looks, on average over its weights and over all queries (eq-mean-distance).
+
+    >>> mean_distance(np.array([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.0, 0.5]]))  # distances 1, 0 and 2 or 0
+    np.float64(0.6666666666666666)
+    """
+    mass = _check_square("mean_distance", P)
+    i = np.arange(P.shape[-1])
+    return (P * abs(i - i[:, None])).sum(axis=(-2, -1)) / mass  # eq-mean-distance  (*b)
+
+
+def offset_histogram(P: Float[Array, "*b n n"]) -> Float[Array, "*b offsets"]:
+    """The share of all weight that looks o = j - i positions ahead, for o = -(n-1) ... n-1 (eq-offset-histogram).
+
+    Uniform attention has a triangle, not a flat line: there are more pairs of neighbours than pairs of ends.
+
+    >>> offset_histogram(np.array([[0.0, 1.0], [0.5, 0.5]]))
+    array([0.25, 0.25, 0.5 ])
+    """
+    mass = _check_square("offset_histogram", P)
+    lines = [np.trace(P, o, axis1=-2, axis2=-1) for o in offsets(P.shape[-1])]
+    return np.stack(lines, axis=-1) / np.expand_dims(mass, -1)  # eq-offset-histogram  (*b, 2n-1)
+
+
+def offsets(n: int) -> Int[Array, "offsets"]:
+    """The offsets that the entries of `offset_histogram` belong to.
+
+    >>> offsets(3).tolist()
+    [-2, -1, 0, 1, 2]
+    """
+    return np.arange(1 - n, n)
+
+
+def _check_square(who: str, P: Float[Array, "*b n m"]) -> Float[Array, "*b"]:
+    """The total weight of each matrix, which must be square and have some."""
+    _check.matrices(who, P=P)
+    _check.probabilities(who, P)
+    if P.shape[-1] != P.shape[-2]:
+        raise ValueError(
+            f"{who}: a distance needs queries and keys at the same positions; got P {P.shape} with "
+            f"m={P.shape[-2]} and n={P.shape[-1]}. Cross-attention has none."
+        )
+    mass = np.asarray(P.sum(axis=(-2, -1)))
+    if not (mass > 0).all():
+        raise ValueError(f"{who}: some query must look somewhere; got a matrix of zeros in P {P.shape}.")
+    return mass

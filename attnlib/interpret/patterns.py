@@ -1,0 +1,121 @@
+"""What a head does, as numbers: does it follow an offset, one key for all, or the content? Is it where it should be?
+
+Book: patterns-and-entropy, heads-at-work. P holds one head's weights for many inputs, (inputs, n, n). Each measure is a
+share between 0 and 1; `name_pattern` puts a word to them. The word depends on a threshold, the numbers do not.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from attnlib.interpret.distance import offset_histogram, offsets
+from attnlib.reference import _check
+from attnlib.reference.ops import entropy
+from attnlib.shapes import Array, Bool, Float
+
+
+class Pattern(NamedTuple):
+    """How a head spreads its weight."""
+
+    offset: int  # the offset j - i that gets most of the weight
+    at_offset: float  # the share of weight at that offset
+    near: float  # the share at most 2 positions away
+    broadcast: float  # the share that the most popular key of an input gets
+    content: float  # how much of the weight moves when the input changes and the positions stay
+    evenness: float  # mean entropy over its bound: 0 looks at one key, 1 at all alike
+
+
+def measure_pattern(P: Float[Array, "b n n"], mask: Bool[Array, "*#b #n #n"] | None = None) -> Pattern:
+    """The measures of one head over many inputs.
+
+    >>> previous = np.tile(np.eye(4, k=-1), (3, 1, 1))  # every query looks one back; the first looks nowhere
+    >>> pattern = measure_pattern(previous)
+    >>> pattern.offset, pattern.at_offset, pattern.content
+    (-1, 1.0, 0.0)
+    """
+    o = offsets(P.shape[-1])
+    histogram = offset_histogram(P).mean(axis=0)
+    popular = (P.sum(axis=1).max(axis=-1) / P.sum(axis=(1, 2))).mean()
+    return Pattern(
+        int(o[histogram.argmax()]),
+        float(histogram.max()),
+        float(histogram[abs(o) <= 2].sum()),
+        float(popular),
+        content_share(P),
+        float(np.nanmean(evenness(P, mask))),
+    )
+
+
+def name_pattern(pattern: Pattern) -> str:
+    """One word for a head, by the first measure that exceeds one half.
+
+    positional: one offset · broadcast: one key for all queries · content: moves with the input · local: near, several
+    offsets · diffuse: none of these.
+
+    >>> name_pattern(measure_pattern(np.tile(np.eye(4, k=-1), (3, 1, 1))))
+    'positional'
+    """
+    shares = {
+        "positional": pattern.at_offset,
+        "broadcast": pattern.broadcast,
+        "content": pattern.content,
+        "local": pattern.near,
+    }
+    return next((name for name, share in shares.items() if share > 0.5), "diffuse")
+
+
+def content_share(P: Float[Array, "b n n"]) -> float:
+    """The share of weight that would have to move to make all inputs' weights the same: 0 if only positions matter.
+
+    It is the total-variation distance of P from its mean over the inputs, per row, averaged over the rows that look.
+
+    >>> same, other = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> content_share(np.stack([same, same])), content_share(np.stack([same, other]))
+    (0.0, 0.5)
+    """
+    return float(0.5 * abs(P - P.mean(axis=0)).sum() / P.sum())
+
+
+def evenness(P: Float[Array, "*b m n"], mask: Bool[Array, "*#b #m #n"] | None = None) -> Float[Array, "*b m"]:
+    """The entropy of each row over its bound, log of the keys it may see; NaN for a row that sees fewer than two.
+
+    Without this, causal rows would seem to look sharper than others only because they see less.
+
+    >>> evenness(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]), np.array([[True, True, False], [True, True, True]]))
+    array([1., 0.])
+    """
+    _check.boolean_mask("evenness", mask, P.shape)
+    visible = np.full(P.shape[:-1], P.shape[-1]) if mask is None else np.broadcast_to(mask, P.shape).sum(-1)
+    bound = np.where(visible > 1, np.log(np.maximum(visible, 2)), math.nan)
+    return entropy(P) / bound
+
+
+def mass_on(P: Float[Array, "*b m n"], truth: Float[Array, "*#b #m n"]) -> float:
+    """The share of weight where the truth has its own, over the rows for which there is a truth.
+
+    >>> mass_on(np.array([[0.9, 0.1], [0.5, 0.5]]), truth=np.array([[1.0, 0.0], [0.0, 0.0]]))  # row 1 does not count
+    0.9
+    """
+    T = np.broadcast_to(truth, P.shape)
+    if not (T > 0).any():
+        raise ValueError("mass_on: some row must have a true place to look at; got a truth of zeros.")
+    counts = T.sum(axis=-1) > 0
+    return float((P * (T > 0)).sum(axis=-1)[counts].mean())
+
+
+def head_distances(P: Float[Array, "*b h m n"]) -> Float[Array, "h h"]:
+    """How differently each pair of heads looks: total-variation distance per row, averaged over rows and inputs.
+
+    0: the same weights everywhere; 1: never at the same key.
+
+    >>> head_distances(np.array([[[1.0, 0.0]], [[1.0, 0.0]], [[0.0, 1.0]]]))
+    array([[0., 0., 1.],
+           [0., 0., 1.],
+           [1., 1., 0.]])
+    """
+    _check.matrices("head_distances", P=P)
+    if P.ndim < 3:
+        raise ValueError(f"head_distances: P needs an axis of heads, (*b, h, m, n); got {P.shape}.")
+    heads = np.moveaxis(P, -3, 0)
+    return np.array([[0.5 * abs(a - b).sum(axis=-1).mean() for b in heads] for a in heads])
