@@ -8,6 +8,7 @@ PYTHON ?= python3
 PORT ?= 8000
 PY := .venv/bin/python
 READY := .venv/.ready
+COLAB := .venv-colab/.ready
 SITE := _build/html
 SOURCES := attnlib tools tests experiments book/_ext
 # One thread per process: the tests run in two processes, and small matrices are fastest so.
@@ -16,7 +17,7 @@ export PYTHONHASHSEED ?= 0
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages run experiments address clean
+.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample cell run experiments address clean
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
@@ -41,7 +42,7 @@ serve: book ## build the book and serve it on http://localhost:8000 (another por
 check: LEAVE_OUT := and not training
 check: $(READY) lint types unit doctests ## the everyday loop: lint, types, unit tests, doctests (about a minute)
 
-test: $(READY) lint types unit doctests shapes notebooks book pages ## everything: check, shapes, notebooks, book, pages
+test: $(READY) lint types unit doctests shapes notebooks sample book pages ## everything: check, shapes, notebooks, book, pages, a sample on Colab's packages
 	@echo "make test: everything passed."
 
 lint: $(READY)
@@ -51,14 +52,14 @@ types: $(READY)
 	@echo "== types"; $(PY) -m pyright --pythonpath $(PY)
 
 unit: $(READY)
-	@echo "== unit tests"; $(PYTEST) $(IN_TWO) -m "not browser and not built $(LEAVE_OUT)" tests
+	@echo "== unit tests"; $(PYTEST) $(IN_TWO) -m "not browser and not built and not colab $(LEAVE_OUT)" tests
 
 doctests: $(READY)
 	@echo "== doctests"; $(PYTEST) --doctest-modules attnlib
 
 shapes: $(READY)
 	@echo "== unit tests with every shape annotation checked"
-	@$(PYTEST) $(IN_TWO) -m "not browser and not built and not timing and not bad_input" --jaxtyping-packages=attnlib,beartype.beartype tests
+	@$(PYTEST) $(IN_TWO) -m "not browser and not built and not colab and not timing and not bad_input" --jaxtyping-packages=attnlib,beartype.beartype tests
 
 notebooks: $(READY)
 	@echo "== notebooks against their stored outputs"
@@ -68,6 +69,20 @@ pages: $(READY) book
 	@echo "== the built book: ledger links and pages in a browser"
 	@$(PYTEST) -m "built and not browser" -rs tests
 	@$(PYTEST) -n 2 --dist load -m browser -rs tests
+
+$(COLAB): tests/colab-requirements.txt tools/colab.py $(READY)
+	@echo "== Colab's packages at Colab's versions, in .venv-colab"; $(PY) tools/colab.py
+	@touch $@
+
+colab: $(COLAB) ## run each notebook alone, as on a fresh Colab machine (stand-in: Colab's packages and versions)
+	@EVERY_NOTEBOOK=1 $(PYTEST) -n 2 --dist load -m colab -rP tests/test_colab.py
+
+sample: $(COLAB)
+	@echo "== notebooks on Colab's packages: three, and those that changed"
+	@$(PYTEST) -n 2 --dist load -m colab tests/test_colab.py
+
+cell: $(READY) ## give every notebook the setup cell of book/setup-cell.py
+	@$(PY) tools/setup_cell.py
 
 run: $(READY) ## re-execute notebooks and store their outputs (one: make run NB=book/.../x.ipynb)
 	@$(PY) tools/run_notebooks.py $(NB)
@@ -79,4 +94,4 @@ address: $(READY) ## after editing publish.toml: set the book's address and repo
 	@$(PY) tools/set_address.py
 
 clean: ## remove the built book and the environment
-	rm -rf _build .venv
+	rm -rf _build .venv .venv-colab

@@ -20,3 +20,11 @@ if threading.current_thread() is threading.main_thread():
 @pytest.fixture
 def rng():
     return np.random.default_rng(20170612)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print what tests recorded to be shown, `record_property("shown", line)`, as one table."""
+    passed = terminalreporter.getreports("passed")
+    lines = sorted({str(line) for test in passed for key, line in test.user_properties if key == "shown"})
+    for line in lines:
+        terminalreporter.write_line(line)
