@@ -1,6 +1,6 @@
 """Where queries, keys and values come from: one sequence (self-attention) or two (cross-attention).
 
-The book derives it in eq-self-attention and eq-cross-attention (Chapter 2). Both are the layer of
+The book derives it in eq-self-attention, eq-cross-attention and eq-three-roads (Chapter 2). Both are the layer of
 `attnlib.reference.attention` (eq-layer, Chapter 1) with its two inputs named. The twin is `attnlib.nn.layers`.
 """
 
@@ -32,9 +32,9 @@ def self_attention(
 def self_attention_backward(
     dO: Float[Array, "*b n d_v"], cache: LayerCache
 ) -> tuple[Float[Array, "*b n d_model"], AttentionWeights]:
-    """dX and the gradients of the weights; X is read three times, so three gradients add up (eq-self-attention)."""
+    """dX and the gradients of the weights; X is read three times, so three gradients add up (eq-three-roads)."""
     dX_Q, dX_KV, d_weights = attention_layer_backward(dO, cache)
-    return dX_Q + dX_KV, d_weights
+    return dX_Q + dX_KV, d_weights  # eq-three-roads
 
 
 def cross_attention(
