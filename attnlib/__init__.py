@@ -9,6 +9,7 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             models.seq2seq, train.fit, train.translation, data, metrics.alignment
                             exercises.foundations
     2  Self-attention       reference.layers  .masks, and their twins in nn
+    3  Multi-head           reference.heads  .projections  .multihead  .grouped  .gates, and nn.multihead
 
 Importing this package loads neither NumPy nor torch; import the module that you need.
 """

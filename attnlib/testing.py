@@ -87,22 +87,32 @@ def check_gradients(
 def copy_weights(weights: Any, module: Any) -> None:
     """Copy a NamedTuple of (in, out) matrices into the module's weights of the same names.
 
-    An `nn.Linear` stores (out, in), so its weight gets the one transpose; a parameter is stored as in the book.
-    All shapes are checked first, so a weight that does not fit leaves the module as it was.
+    An `nn.Linear` stores (out, in), so its weight gets the one transpose; a parameter is stored as in the book. A bias
+    b_Q goes to the `nn.Linear` W_Q; None is no bias. All are checked first, so a weight that does not fit leaves the
+    module as it was.
     """
     import torch
 
-    targets = []
-    for name, W in weights._asdict().items():
-        home = getattr(module, name, None)
-        if home is None:
-            raise ValueError(f"copy_weights: {type(module).__name__} must have a weight {name}; it has none.")
-        target = home.weight.T if isinstance(home, torch.nn.Linear) else home
-        if W.shape != tuple(target.shape):
-            raise ValueError(
-                f"copy_weights: {name} must be (in, out) = {tuple(target.shape)}; got {W.shape}."
-            )
-        targets.append(target)
+    targets = [(W, _home(name, W, module)) for name, W in weights._asdict().items()]
     with torch.no_grad():
-        for W, target in zip(weights, targets, strict=True):
-            target.copy_(torch.tensor(W))
+        for W, target in targets:
+            if target is not None:
+                target.copy_(torch.tensor(W))
+
+
+def _home(name: str, W: Any, module: Any) -> Any:
+    """The tensor of the module that the weight `name` goes to, as (in, out); None for a bias that neither has."""
+    import torch
+
+    home = getattr(module, name, None)
+    if home is None and name.startswith("b_"):
+        home = getattr(getattr(module, f"W_{name[2:]}", None), "bias", None)
+    if home is None and W is None:
+        return None
+    if home is None:
+        raise ValueError(f"copy_weights: {type(module).__name__} must have a weight {name}; it has none.")
+    target = home.weight.T if isinstance(home, torch.nn.Linear) else home
+    if W is None or W.shape != tuple(target.shape):
+        came = "None" if W is None else W.shape
+        raise ValueError(f"copy_weights: {name} must be (in, out) = {tuple(target.shape)}; got {came}.")
+    return target

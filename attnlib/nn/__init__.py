@@ -1,5 +1,6 @@
 """The same file names and function names as `attnlib.reference`, in PyTorch, for use.
 
 Autograd does the backward, so a function returns its output alone. Functions whose weights are learned have a module
-beside them that holds the weights: `attention.AttentionLayer`, `scores.AdditiveScore`.
+beside them that holds the weights: `attention.AttentionLayer`, `scores.AdditiveScore`, `layers.SelfAttention`,
+`multihead.MultiHeadAttention`.
 """

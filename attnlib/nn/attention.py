@@ -44,7 +44,9 @@ def _fused(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> Tensor:
     """PyTorch's operator. Some answer NaN to a query that may look nowhere: it looks everywhere, then is zeroed."""
     if mask is None:
         return F.scaled_dot_product_attention(Q, K, V)
-    seen = mask.expand(*Q.shape[:-1], K.shape[-2]).any(dim=-1, keepdim=True)
+    seen = mask.any(dim=-1, keepdim=True)
+    if bool(seen.all()):
+        return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
     return torch.where(seen, F.scaled_dot_product_attention(Q, K, V, attn_mask=mask | ~seen), 0.0)
 
 
@@ -63,13 +65,14 @@ def scaled_dot_product_attention(
     tensor([[7.0000]])
     """
     who = "scaled_dot_product_attention"
-    _check.matrices(who, Q=Q, K=K, V=V)
+    _check.batched(who, Q=Q, K=K, V=V)
     _check.same_width(who, "queries and keys", "d_k", Q=Q, K=K)
     _check.same_count(who, "keys and values", "n", K=K, V=V)
     _check.boolean_mask(who, mask, (*Q.shape[:-1], K.shape[-2]))
     O = _fused(Q, K, V, mask)  # eq-attention
     if math.isfinite(float(O.detach().sum())):  # NaN and infinity stay visible in a sum
         return O
+    _check.finite(who, V=V)
     return attention_weights(Q, K, mask) @ V  # the plain form says which scores are wrong
 
 

@@ -7,6 +7,9 @@
     hard        one key is drawn instead of averaged        monotonic   alignments that only move forward
     sparse      few keys are kept                           recurrent   the cells that came before
     masks       who may look where                          layers      self-attention and cross-attention
+    heads       a width cut into heads, and joined again    projections the linear maps into and out of the heads
+    multihead   several attentions side by side             grouped     heads that share keys and values
+    gates       a factor on each head, and its slope
 
 `attnlib.nn` has the same functions in PyTorch. Nothing here imports torch.
 """

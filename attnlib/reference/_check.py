@@ -35,11 +35,8 @@ def floats(who: str, **arrays: Any) -> None:
         raise TypeError(f"{who}: all arrays must have the same dtype; got {came}. Convert them to one dtype.")
 
 
-def matrices(who: str, **arrays: Any) -> None:
-    """`floats` with two axes or more each, and the same leading batch axes.
-
-    Values V are also finite: zero times NaN is NaN, so that one bad value would leak past every mask.
-    """
+def batched(who: str, **arrays: Any) -> None:
+    """`floats` with two axes or more each, and the same leading batch axes."""
     floats(who, **arrays)
     for name, array in arrays.items():
         if len(array.shape) < 2:
@@ -52,6 +49,11 @@ def matrices(who: str, **arrays: Any) -> None:
         raise ValueError(
             f"{who}: all arrays must have the same batch axes; got {came}. Repeat the smaller one to match."
         )
+
+
+def matrices(who: str, **arrays: Any) -> None:
+    """`batched`, and values V are finite too: zero times NaN is NaN, so that a bad value would leak past every mask."""
+    batched(who, **arrays)
     if "V" in arrays:
         finite(who, V=arrays["V"])
 

@@ -1,0 +1,15 @@
+"""The twin of `attnlib.reference.grouped`: groups of query heads that share keys and values.
+
+The book derives it in eq-grouped-query (Chapter 3). The layer is `MultiHeadAttention` with `n_kv_heads`.
+"""
+
+from torch import Tensor
+
+from attnlib.reference import _check_heads
+from attnlib.shapes import Float
+
+
+def repeat_heads(K: Float[Tensor, "*b g n d"], times: int) -> Float[Tensor, "*b h n d"]:
+    """Each head `times` times in a row, so that query head i meets key head i // times (eq-grouped-query)."""
+    _check_heads.has_heads("repeat_heads", "K", K)
+    return K if times == 1 else K.repeat_interleave(times, dim=-3)  # eq-grouped-query

@@ -1,0 +1,36 @@
+"""The twin of `attnlib.reference.heads`: a width is cut into heads, and heads are joined to a width.
+
+The book derives it in eq-head-dimension, eq-split-heads and eq-merge-heads (Chapter 3).
+"""
+
+from torch import Tensor
+
+from attnlib.reference import _check, _check_heads
+from attnlib.shapes import Bool, Float
+
+
+def split_heads(X: Float[Tensor, "*b n d"], n_heads: int) -> Float[Tensor, "*b {n_heads} n d_head"]:
+    """Cut the width into n_heads equal parts and bring the heads in front of the positions (eq-split-heads).
+
+    A view: nothing is copied.
+    """
+    _check.batched("split_heads", X=X)
+    _check_heads.splits_evenly("split_heads", "the width d", X.shape[-1], "n_heads", n_heads)
+    return X.unflatten(-1, (n_heads, -1)).transpose(-2, -3)  # eq-split-heads  (*b, h, n, d_head)
+
+
+def merge_heads(Z: Float[Tensor, "*b h n d_head"]) -> Float[Tensor, "*b n d"]:
+    """Put the heads side by side again, in order (eq-merge-heads).
+
+    Copies if the heads lie one after the other in memory; PyTorch's fused attention leaves them side by side.
+    """
+    _check.batched("merge_heads", Z=Z)
+    _check_heads.has_heads("merge_heads", "Z", Z)
+    return Z.transpose(-2, -3).flatten(-2)  # eq-merge-heads  (*b, n, h d_head)
+
+
+def mask_for_heads(mask: Bool[Tensor, "..."] | None, axes: int) -> Bool[Tensor, "..."] | None:
+    """The mask with an axis of heads; a mask with at most `axes` axes is shared by all heads."""
+    if mask is None or mask.dim() > axes or mask.dim() < 2:
+        return mask
+    return mask[..., None, :, :]

@@ -1,0 +1,118 @@
+"""Shared keys and values: from multi-head to multi-query, with the slopes collected from each group."""
+
+import numpy as np
+import pytest
+import torch
+
+from attnlib.nn.grouped import repeat_heads as nn_repeat_heads
+from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.reference.grouped import (
+    grouped_query_attention,
+    grouped_query_attention_backward,
+    repeat_heads,
+    repeat_heads_backward,
+)
+from attnlib.reference.multihead import (
+    MultiHeadWeights,
+    multi_head_attention,
+    multi_head_attention_backward,
+)
+from attnlib.testing import assert_close, central_difference, check_gradients, copy_weights
+
+B, N, M, H, D_K = 2, 3, 5, 6, 7
+D, D_SOURCE = H * D_K, 11
+
+
+def random_weights(rng, groups, d_k=D_K, d=D):
+    shapes = [(d, H * d_k), (D_SOURCE, groups * d_k), (D_SOURCE, groups * d_k), (H * d_k, d)]
+    matrices = [rng.normal(size=shape) / np.sqrt(shape[0]) for shape in shapes]
+    return MultiHeadWeights(*matrices, *(rng.normal(size=W.shape[1]) for W in matrices))
+
+
+@pytest.fixture
+def inputs(rng):
+    return rng.normal(size=(B, M, D)), rng.normal(size=(B, N, D_SOURCE))
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 6])
+def test_it_equals_plain_attention_with_the_shared_columns_written_out(inputs, groups, rng):
+    weights, mask = random_weights(rng, groups), rng.random((B, M, N)) < 0.7
+
+    def written_out(W):
+        parts = W.reshape(-1, groups, D_K)
+        return np.repeat(parts, H // groups, axis=1).reshape(*W.shape[:-1], H * D_K)
+
+    wide = weights._replace(
+        **{name: written_out(getattr(weights, name)) for name in ["W_K", "W_V", "b_K", "b_V"]}
+    )
+    Y, cache = grouped_query_attention(*inputs, weights, H, groups, mask)
+    plain, plain_cache = multi_head_attention(*inputs, wide, H, mask)
+    assert_close(Y, plain, "float64")
+    assert_close(cache.P, plain_cache.P, "float64")
+    assert cache.heads.K.shape == (B, groups, N, D_K)
+
+
+def test_with_as_many_groups_as_heads_it_is_multi_head_attention_bit_by_bit(inputs, rng):
+    weights = random_weights(rng, H)
+    Y, cache = grouped_query_attention(*inputs, weights, H, H)
+    plain, plain_cache = multi_head_attention(*inputs, weights, H)
+    assert np.array_equal(Y, plain)
+    dY = rng.normal(size=Y.shape)
+    ours = grouped_query_attention_backward(dY, cache)
+    expected = multi_head_attention_backward(dY, plain_cache)
+    for gradient, other in zip((*ours[:2], *ours[2]), (*expected[:2], *expected[2]), strict=True):
+        assert np.array_equal(gradient, other)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_the_backward_is_the_slope(groups, rng):
+    X_Q, X = rng.normal(size=(B, M, 3)), rng.normal(size=(B, N, D_SOURCE))
+    weights = random_weights(rng, groups, d_k=1, d=3)
+
+    def forward(X_Q, X, *weights):
+        return grouped_query_attention(X_Q, X, MultiHeadWeights(*weights), H, groups)
+
+    def backward(dY, cache):
+        dX_Q, dX, d_weights = grouped_query_attention_backward(dY, cache)
+        return dX_Q, dX, *d_weights
+
+    check_gradients(forward, backward, [X_Q, X, *weights], rng)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 6])
+def test_the_module_equals_the_reference_and_so_do_its_slopes(inputs, groups, rng):
+    weights, mask = random_weights(rng, groups), rng.random((B, M, N)) < 0.7
+    module = MultiHeadAttention(d_model=D, n_heads=H, n_kv_heads=groups, d_source=D_SOURCE).double()
+    copy_weights(weights, module)
+    leaves = [torch.tensor(array, requires_grad=True) for array in inputs]
+    Y, cache = grouped_query_attention(*inputs, weights, H, groups, mask)
+    twin, dY = module(*leaves, torch.tensor(mask)), rng.normal(size=Y.shape)
+    assert_close(Y, twin, "float64")
+    assert_close(cache.P, module.attention_weights(*leaves, torch.tensor(mask)), "float64")
+    (twin * torch.tensor(dY)).sum().backward()
+    dX_Q, dX, d_weights = grouped_query_attention_backward(dY, cache)
+    maps = [module.W_Q, module.W_K, module.W_V, module.W_O]
+    of_module = [leaf.grad for leaf in leaves] + [W.weight.grad.T for W in maps] + [W.bias.grad for W in maps]
+    for gradient, expected in zip([dX_Q, dX, *d_weights], of_module, strict=True):
+        assert_close(gradient, expected, "float64")
+
+
+def test_repeated_heads_stand_together_and_their_gradients_add(rng):
+    K, dR = rng.normal(size=(B, 2, N, D_K)), rng.normal(size=(B, 6, N, D_K))
+    R = repeat_heads(K, 3)
+    assert all(np.array_equal(R[:, i], K[:, i // 3]) for i in range(6))
+    assert np.array_equal(R, nn_repeat_heads(torch.tensor(K), 3).numpy())
+    by_steps = central_difference(lambda K: repeat_heads(K, 3), K, dR)
+    assert_close(repeat_heads_backward(dR, 3), by_steps, "central difference")
+
+
+@pytest.mark.bad_input
+def test_groups_that_do_not_fit_are_refused(inputs, rng):
+    with pytest.raises(
+        ValueError, match="n_heads must split evenly into n_kv_heads; got n_heads=6, n_kv_hea"
+    ):
+        grouped_query_attention(*inputs, random_weights(rng, 2), H, 4)
+    with pytest.raises(
+        ValueError, match="same width d_k; got 7 from W_Q .* in 6 heads and 14 from W_K .* in 1"
+    ):
+        grouped_query_attention(*inputs, random_weights(rng, 2), H, 1)

@@ -1,0 +1,294 @@
+"""Multi-head attention: loop, matrices, sum and twin agree; the slopes do too; and what several heads never change."""
+
+import numpy as np
+import pytest
+import torch
+
+from attnlib.nn.heads import split_heads as nn_split_heads
+from attnlib.nn.multihead import KeyValueCache, MultiHeadAttention
+from attnlib.reference import multihead
+from attnlib.reference.attention import AttentionWeights, attention_layer
+from attnlib.reference.masks import causal_mask, combine_masks, padding_mask
+from attnlib.reference.multihead import MultiHeadWeights, multi_head_attention, multi_head_attention_backward
+from attnlib.testing import assert_close, check_gradients, copy_weights
+
+B, N, M, H, D_K, D_V, D_Q, D_SOURCE, D_OUT = 2, 3, 5, 3, 7, 11, 13, 17, 19
+D = H * D_K
+
+
+def random_weights(rng, d_q=D_Q, d_source=D_SOURCE, k=H * D_K, v=H * D_V, d_out=D_OUT, bias=True):
+    shapes = [(d_q, k), (d_source, k), (d_source, v), (v, d_out)]
+    matrices = [rng.normal(size=shape) / np.sqrt(shape[0]) for shape in shapes]
+    return MultiHeadWeights(*matrices, *(rng.normal(size=W.shape[1]) if bias else None for W in matrices))
+
+
+@pytest.fixture
+def inputs(rng):
+    return rng.normal(size=(B, M, D_Q)), rng.normal(size=(B, N, D_SOURCE))
+
+
+@pytest.fixture
+def masks(rng):
+    shared = rng.random((B, M, N)) < 0.6
+    shared[0, 2] = False
+    return {
+        "none": None,
+        "shared": shared,
+        "of queries and keys": shared[1],
+        "of keys": padding_mask(np.array([2, 3]), N),
+        "of each head": rng.random((B, H, M, N)) < 0.6,
+    }
+
+
+KINDS = ["none", "shared", "of queries and keys", "of keys", "of each head"]
+
+
+def twin_of(weights, **options):
+    module = MultiHeadAttention(**options, bias=weights.b_Q is not None).double()
+    copy_weights(weights, module)
+    return module
+
+
+def square_weights(rng, d_source=D, bias=True):
+    return random_weights(rng, d_q=D, d_source=d_source, v=D, d_out=D, bias=bias)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bias", [True, False])
+def test_loop_matrices_and_sum_agree(inputs, masks, kind, bias, rng):
+    weights = random_weights(rng, bias=bias)
+    by_loops = multihead.multi_head_attention_by_loops(*inputs, weights, H, masks[kind])
+    Y, cache = multi_head_attention(*inputs, weights, H, masks[kind])
+    by_sum, sum_cache = multihead.multi_head_as_sum(*inputs, weights, H, masks[kind])
+    assert Y.shape == (B, M, D_OUT)
+    assert_close(by_loops, Y, "float64")
+    assert_close(by_sum, Y, "float64")
+    assert_close(sum_cache.C.sum(axis=1) + (weights.b_O if bias else 0), Y, "float64")
+    assert cache.P.shape == (B, H, M, N) and np.array_equal(cache.P, sum_cache.P)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["multi_head_attention", "multi_head_as_sum"])
+def test_the_backward_is_the_slope(inputs, masks, kind, name, rng):
+    small = random_weights(rng, d_q=2, d_source=4, k=H * 2, v=H, d_out=1)
+    inputs = [inputs[0][..., :2], inputs[1][..., :4]]
+
+    def forward(X_Q, X, *weights):
+        return getattr(multihead, name)(X_Q, X, MultiHeadWeights(*weights), H, masks[kind])
+
+    def backward(dY, cache):
+        dX_Q, dX, d_weights = getattr(multihead, f"{name}_backward")(dY, cache)
+        return dX_Q, dX, *d_weights
+
+    check_gradients(forward, backward, [*inputs, *small], rng)
+
+
+def test_without_biases_there_are_no_gradients_of_biases(inputs, rng):
+    for name in ("multi_head_attention", "multi_head_as_sum"):
+        Y, cache = getattr(multihead, name)(*inputs, random_weights(rng, bias=False), H)
+        *_, d_weights = getattr(multihead, f"{name}_backward")(Y, cache)
+        assert [db is None for db in d_weights] == [False] * 4 + [True] * 4
+
+
+def gradients_of(module, Y, dY, leaves):
+    (Y * torch.tensor(dY)).sum().backward()
+    maps = [module.W_Q, module.W_K, module.W_V, module.W_O]
+    biases = [linear.bias for linear in maps if linear.bias is not None]
+    return [
+        *(leaf.grad for leaf in leaves),
+        *(linear.weight.grad.T for linear in maps),
+        *(b.grad for b in biases),
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_module_equals_the_reference_and_so_do_its_slopes(masks, kind, bias, rng):
+    weights, mask = square_weights(rng, D_SOURCE, bias), masks[kind]
+    X_Q, X = rng.normal(size=(B, M, D)), rng.normal(size=(B, N, D_SOURCE))
+    module = twin_of(weights, d_model=D, n_heads=H, d_source=D_SOURCE)
+    leaves = [torch.tensor(array, requires_grad=True) for array in (X_Q, X)]
+    given = None if mask is None else torch.tensor(mask)
+    Y, cache = multi_head_attention(X_Q, X, weights, H, mask)
+    twin = module(*leaves, given)
+    assert_close(Y, twin, "float64")
+    assert_close(cache.P, module.attention_weights(*leaves, given), "float64")
+    C = multihead.multi_head_as_sum(X_Q, X, weights, H, mask)[1].C
+    assert_close(C, module.contributions(*leaves, given), "float64")
+    dY = rng.normal(size=Y.shape)
+    dX_Q, dX, d_weights = multi_head_attention_backward(dY, cache)
+    ours = [dX_Q, dX, *(gradient for gradient in d_weights if gradient is not None)]
+    for gradient, expected in zip(ours, gradients_of(module, twin, dY, leaves), strict=True):
+        assert_close(gradient, expected, "float64")
+
+
+def test_self_attention_adds_the_two_gradients_of_its_input(rng):
+    weights, X = square_weights(rng), rng.normal(size=(B, M, D))
+    module, leaf = twin_of(weights, d_model=D, n_heads=H), torch.tensor(X, requires_grad=True)
+    Y, cache = multi_head_attention(X, X, weights, H, causal_mask(M))
+    twin, dY = module(leaf, mask=torch.tensor(causal_mask(M))), rng.normal(size=Y.shape)
+    assert_close(Y, twin, "float64")
+    dX_Q, dX, d_weights = multi_head_attention_backward(dY, cache)
+    for gradient, expected in zip(
+        [dX_Q + dX, *d_weights], gradients_of(module, twin, dY, [leaf]), strict=True
+    ):
+        assert_close(gradient, expected, "float64")
+
+
+def test_one_head_is_the_attention_layer_and_a_linear_map(inputs, rng):
+    weights = random_weights(rng, bias=False)
+    O, _ = attention_layer(*inputs, AttentionWeights(*weights[:3]))
+    assert_close(multi_head_attention(*inputs, weights, 1)[0], O @ weights.W_O, "float64")
+
+
+def test_heads_have_no_order_once_W_O_moves_with_them(inputs, rng):
+    weights, order = random_weights(rng), rng.permutation(H)
+
+    def columns(W):
+        return W.reshape(-1, H, W.shape[-1] // H)[:, order].reshape(W.shape)
+
+    moved = MultiHeadWeights(
+        *map(columns, weights[:3]),
+        weights.W_O.reshape(H, -1, D_OUT)[order].reshape(weights.W_O.shape),
+        *map(columns, weights[4:7]),
+        weights.b_O,
+    )
+    assert_close(
+        multi_head_attention(*inputs, moved, H)[0], multi_head_attention(*inputs, weights, H)[0], "float64"
+    )
+
+
+def test_the_bias_of_the_keys_is_invisible(inputs, masks, rng):
+    """It adds q b_K to all scores of a query alike, and the softmax does not see a constant."""
+    weights = random_weights(rng)
+    Y, cache = multi_head_attention(*inputs, weights, H, masks["shared"])
+    other = weights._replace(b_K=weights.b_K + 10 * rng.normal(size=H * D_K))
+    assert_close(multi_head_attention(*inputs, other, H, masks["shared"])[0], Y, "float64")
+    *_, d_weights = multi_head_attention_backward(rng.normal(size=Y.shape), cache)
+    assert np.abs(d_weights.b_K).max() < 1e-14 * np.abs(d_weights.W_K).max()
+    assert np.abs(d_weights.b_Q).max() > 1e-3
+
+
+def test_a_query_that_may_look_nowhere_gets_the_bias(inputs, masks, rng):
+    weights = random_weights(rng)
+    Y, cache = multi_head_attention(*inputs, weights, H, masks["shared"])
+    assert not cache.Z[0, :, 2].any() and not cache.P[0, :, 2].any()
+    assert np.array_equal(Y[0, 2], weights.b_O)
+    dX_Q, *_ = multi_head_attention_backward(rng.normal(size=Y.shape), cache)
+    assert not dX_Q[0, 2].any() and np.isfinite(dX_Q).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_goes_in_in_one_precision_comes_out_in_it(inputs, dtype, rng):
+    weights = MultiHeadWeights(*(W.astype(dtype) for W in random_weights(rng)))
+    X_Q, X = (array.astype(dtype) for array in inputs)
+    for name in ("multi_head_attention", "multi_head_as_sum"):
+        Y, cache = getattr(multihead, name)(X_Q, X, weights, H)
+        dX_Q, dX, d_weights = getattr(multihead, f"{name}_backward")(Y, cache)
+        assert all(array.dtype == dtype for array in (Y, dX_Q, dX, *d_weights))
+    module = MultiHeadAttention(d_model=4, n_heads=2).to(getattr(torch, dtype))
+    assert module(torch.zeros(3, 4, dtype=getattr(torch, dtype))).dtype == getattr(torch, dtype)
+
+
+def test_nothing_leaks_across_the_batch_and_inputs_stay_as_they_were(inputs, rng):
+    weights, (X_Q, X) = random_weights(rng), inputs
+    before = X_Q.copy(), X.copy()
+    Y, cache = multi_head_attention(X_Q, X, weights, H)
+    dX_Q, dX, _ = multi_head_attention_backward(np.eye(B)[0][:, None, None] * np.ones_like(Y), cache)
+    assert not dX_Q[1].any() and not dX[1].any() and dX[0].any()
+    assert all(np.array_equal(now, then) for now, then in zip(inputs, before, strict=True))
+
+
+def test_it_works_without_a_batch_and_with_two_batch_axes(rng):
+    weights = square_weights(rng)
+    module = twin_of(weights, d_model=D, n_heads=H)
+    for batch in [(), (2, 3)]:
+        X = rng.normal(size=(*batch, M, D))
+        mask = combine_masks(causal_mask(M), np.ones((*batch, 1, M), dtype=bool))
+        Y, _ = multi_head_attention(X, X, weights, H, mask)
+        assert_close(Y, module(torch.tensor(X), mask=torch.tensor(mask)), "float64")
+        by_loops = multihead.multi_head_attention_by_loops(X, X, weights, H, mask)
+        assert_close(Y, by_loops, "float64")
+
+
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 6])
+def test_a_decoders_steps_equal_one_full_pass(n_kv_heads, rng):
+    module = MultiHeadAttention(d_model=30, n_heads=6, n_kv_heads=n_kv_heads).double()
+    X = torch.tensor(rng.normal(size=(B, 7, 30)))
+    full = module(X, mask=torch.tensor(causal_mask(7)))
+    for parts in ([1] * 7, [3, 1, 2, 1], [7]):
+        cache = KeyValueCache()
+        steps = [module.step(part, cache) for part in X.split(parts, dim=1)]
+        assert_close(torch.cat(steps, dim=1), full, "float64")
+        assert len(cache) == 7 and cache.nbytes == 2 * B * n_kv_heads * 7 * 5 * 8
+
+
+def test_an_empty_cache_costs_nothing():
+    assert len(KeyValueCache()) == 0 and KeyValueCache().nbytes == 0
+
+
+def test_a_hook_on_the_heads_reads_what_each_head_says(inputs, rng):
+    weights, X = square_weights(rng), rng.normal(size=(B, M, D))
+    module, heard = twin_of(weights, d_model=D, n_heads=H), []
+    module.heads.register_forward_hook(lambda heads, inputs, Z: heard.append(Z))
+    module(torch.tensor(X))
+    assert_close(heard[0], multi_head_attention(X, X, weights, H)[1].Z, "float64")
+    assert nn_split_heads(torch.tensor(X), H).shape == heard[0].shape
+
+
+@pytest.mark.bad_input
+def test_weights_that_do_not_fit_are_named(inputs, rng):
+    weights = random_weights(rng)
+    right = weights._asdict()
+    for name, value, sentence in [
+        ("W_Q", np.ones((2, 21)), r"W_Q must be \(d_query, h d_k\) with d_query=13, the width of X_Q; got"),
+        ("W_K", np.ones((2, 21)), r"W_K must be \(d_source, h d_k\) with d_source=17, the width of X; got"),
+        ("W_Q", np.ones((D_Q, 20)), r"the width of W_Q must split evenly into n_heads; got .*=20, n_heads=3"),
+        (
+            "W_K",
+            np.ones((D_SOURCE, 24)),
+            r"queries and keys of a head must have the same width d_k; got 7 from W_Q \(13, 21\)",
+        ),
+        ("W_O", np.ones((32, 19)), r"W_O must be \(h d_v, d_out\) with h d_v=33, the width of the joined"),
+        ("b_V", np.ones(32), r"b_V must be \(33,\), the width of W_V; got \(32,\)"),
+        ("b_V", np.ones(33, dtype="float32"), "all arrays must have the same dtype; got .*b_V float32"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match="multi_head_attention: " + sentence):
+            multi_head_attention(*inputs, MultiHeadWeights(**(right | {name: value})), H)
+
+
+@pytest.mark.bad_input
+def test_inputs_that_do_not_fit_the_module_are_named():
+    with pytest.raises(
+        ValueError,
+        match=r"multi_head_attention: d_model must split evenly into n_heads; got d_model=10, n_heads=3 "
+        r"\(10 / 3 leaves 1\). Try n_heads=2 or 5.",
+    ):
+        MultiHeadAttention(d_model=10, n_heads=3)
+    with pytest.raises(
+        ValueError, match="n_heads must split evenly into n_kv_heads; got n_heads=4, n_kv_hea"
+    ):
+        MultiHeadAttention(d_model=8, n_heads=4, n_kv_heads=3)
+    module = MultiHeadAttention(d_model=8, n_heads=2, d_source=6)
+    X, Y = torch.zeros(B, M, 8), torch.zeros(B, N, 6)
+    for given, sentence in [
+        ((Y, Y), r"W_Q must be \(d_model, h d_k\) with d_model=6, the width of X; got \(8, 8\)"),
+        ((X, X), r"W_K must be \(d_source, h d_k\) with d_source=8, the width of the source; got \(6, 8\)"),
+        ((X, Y[0]), "all arrays must have the same batch axes"),
+        ((X, Y, torch.ones(M, M) > 0), r"mask must broadcast to the shape of the scores \(2, 5, 3\); got"),
+        (
+            (X, Y, torch.ones(B, 3, M, N) > 0),
+            r"mask must broadcast to the shape of the scores \(2, 2, 5, 3\); got \(2, 3, 5, 3\)",
+        ),
+        ((X, Y, torch.ones(M, N)), "mask must be boolean with True = may look; got float32"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match="multi_head_attention: " + sentence):
+            module(*given)
+
+
+@pytest.mark.bad_input
+def test_nan_in_an_input_is_refused_where_it_would_count(rng):
+    module, X = MultiHeadAttention(d_model=8, n_heads=2), torch.ones(1, 3, 8)
+    X[0, 2] = torch.nan
+    with pytest.raises(ValueError, match="V must be finite; got 8 NaN or infinite entries in V"):
+        module(X, mask=torch.tensor([[True, True, False]]))
