@@ -13,7 +13,9 @@ Bottom-up, each module uses only those above it:
     maths      formulas are typeset while building; one that cannot be is a warning
     listing    the pages Systems, Equations and Claims
     exercises  the index of the exercises, and their folded solutions
+    slim       fewer elements for the same picture
     pages      the finished page: scripts, fonts, accessible names, a way to run it
+    styles     one style sheet, with the rules that the pages use
 """
 
 import hashlib
@@ -22,9 +24,9 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import anchors, badges, cells, exercises, facts, figures, frames, listing, maths, pages
+from . import anchors, badges, cells, exercises, facts, figures, frames, listing, maths, pages, styles
 
-MODULES = (facts, badges, anchors, frames, figures, cells, maths, listing, exercises, pages)
+MODULES = (facts, badges, anchors, frames, figures, cells, maths, listing, exercises, pages, styles)
 
 
 def fingerprint() -> int:

@@ -1,7 +1,8 @@
 """The finished page: no script that it does not need, accessible names, formulas for previews.
 
-The theme loads 1.4 MB of icon script on every page, stops the first paint for the search index, and gives a few
-controls names that contradict their labels. That is mended here, on the HTML of each page as it is written.
+The theme loads 1.5 MB of scripts on every page, stops the first paint for the search index, and gives a few
+controls names that contradict their labels. That is mended here, on the HTML of each page as it is written. What a
+page needs of those scripts is in book/_static/theme.js; the search index is loaded by the search page alone.
 """
 
 import hashlib
@@ -18,6 +19,7 @@ from sphinx.util import logging
 
 from .facts import facts_of, pages
 from .maths import KATEX, FormulaError, render
+from .slim import slim
 
 logger = logging.getLogger(__name__)
 
@@ -33,10 +35,25 @@ MATHS_FONTS = (
     "katex/fonts/KaTeX_Math-Italic.woff2",
 )
 
+UNUSED = (
+    r"(?:scripts/(?:fontawesome|bootstrap|pydata-sphinx-theme|sphinx-book-theme)|clipboard\.min|copybutton)"
+)
+FOR_SEARCH = re.compile(
+    r"\s*<script[^>]*(?:documentation_options|doctools|sphinx_highlight|searchtools|language_data|searchindex)\.js"
+    r"[^>]*></script>|\s*<script>DOCUMENTATION_OPTIONS\..*?</script>"
+)
+# Light or dark is settled before the first paint, so that nothing flashes.
+COLOURS = """<script>(page => {
+    let mode = "auto";
+    try { mode = localStorage.getItem("mode") || mode; } catch {}
+    const night = matchMedia("(prefers-color-scheme: dark)").matches;
+    page.mode = mode;
+    page.theme = mode == "auto" ? (night ? "dark" : "light") : mode;
+  })(document.documentElement.dataset)</script>"""
 SIDEBAR = '<div role="navigation" aria-label="Book" class="sidebar-primary-items__start'
 REPAIRS: list[tuple[str, str]] = [
-    # Icons are drawn by the style sheet.
-    (r"\s*<(?:script|link)[^>]*fontawesome\.js[^>]*>(?:</script>)?", ""),
+    (rf"\s*<(?:script|link)[^>]*_static/{UNUSED}\.js[^>]*>(?:</script>)?", ""),
+    (r'<script data-cfasync="false">.*?</script>', COLOURS),
     # Scripts wait until the page is there; only the options are needed by what stands between them.
     (r'<script src="([^"]*_static/(?!documentation_options)[^"]*)">', r'<script defer src="\1">'),
     (r'<script src="([^"]*searchindex\.js)">', r'<script defer src="\1">'),
@@ -47,7 +64,7 @@ REPAIRS: list[tuple[str, str]] = [
     (r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"', r"\1"),
     (r'<div class="sidebar-primary-items__start', SIDEBAR),
 ]
-COMPILED = [(re.compile(pattern), replacement) for pattern, replacement in REPAIRS]
+COMPILED = [(re.compile(pattern, re.S), replacement) for pattern, replacement in REPAIRS]
 
 
 def preload(content_root: str, files: tuple[str, ...]) -> str:
@@ -63,12 +80,14 @@ def tidy(html: str) -> str:
     """One finished page, repaired."""
     for pattern, replacement in COMPILED:
         html = pattern.sub(replacement, html)
+    if 'id="search-results"' not in html:
+        html = FOR_SEARCH.sub("", html)
     root = re.search(r'<html[^>]*data-content_root="([^"]*)"', html)
     if root:
         # With a few formulas not every font is sure to be needed.
         fonts = FONTS + MATHS_FONTS if html.count('class="katex"') > 10 else FONTS
         html = html.replace("<head>", f"<head>\n    {preload(root[1], fonts)}", 1)
-    return html
+    return slim(html)
 
 
 def tidy_what_is_written(app: Sphinx) -> None:
@@ -142,23 +161,20 @@ def watch_assets(app: Sphinx, config: Config) -> None:
     config["course_assets"] = digest.hexdigest()
 
 
-def drop_icon_fonts(app: Sphinx, exception: Exception | None) -> None:
-    """Icon fonts, their 90 KB of style and source maps are not shipped: nothing refers to them."""
+def drop_what_nothing_asks_for(app: Sphinx, exception: Exception | None) -> None:
+    """The theme's scripts, icon fonts, templates and source maps are not shipped."""
     static = Path(app.outdir) / "_static"
-    style = static / "styles" / "pydata-sphinx-theme.css"
-    if exception or not style.exists():
+    if exception or app.builder.name != "html":
         return
-    text = style.read_text("utf8")
-    slim = re.sub(r"(?<=[{}/])(\.fa[\w-]*[^{},]*,?)+\{[^{}]*\}", "", text)
-    slim = re.sub(r"@font-face\{[^{}]*\}|/\*# sourceMappingURL=[^*]*\*/", "", slim)
-    if slim != text:
-        style.write_text(slim, "utf8")
-    for file in (
-        *static.glob("vendor/fontawesome/**/*.*"),
-        *static.rglob("*.map"),
-        *static.glob("scripts/fontawesome.js*"),
+    for unused in (
+        "vendor/fontawesome/**/*.*",
+        "**/*.map",
+        "scripts/*.js*",
+        "*webpack-macros.html",
+        "locales/**/*.*",
     ):
-        file.unlink(missing_ok=True)
+        for file in static.glob(unused):
+            file.unlink(missing_ok=True)
 
 
 def forget_after_warnings(app: Sphinx, exception: Exception | None) -> None:
@@ -174,5 +190,5 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", check_vendored)
     app.connect("builder-inited", tidy_what_is_written)
     app.connect("html-page-context", add_to_body)
-    app.connect("build-finished", drop_icon_fonts)
+    app.connect("build-finished", drop_what_nothing_asks_for)
     app.connect("build-finished", forget_after_warnings)

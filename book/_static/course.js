@@ -12,14 +12,20 @@
     return element;
   };
 
-  /* 1. */
-  const BOXES = ".katex-display, .drawing, .pst-scrollable-table-container, .bd-article pre, .preview";
-  const letScroll = () => {
-    for (const box of document.querySelectorAll(BOXES)) {
-      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
-      else if (box.tabIndex === 0) box.removeAttribute("tabindex");
-    }
+  /* 1. A box reports its size when it is laid out, which for those far below is when the reader comes near; until
+     then it counts as one that may scroll. */
+  const BOXES = ".katex-display, .drawing, .pst-scrollable-table-container, .bd-article pre, .cell_output > .output";
+  const laidOut = new Set();
+  const letScroll = (box) => {
+    if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
   };
+  const sizes = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      laidOut.add(target);
+      letScroll(target);
+    }
+  });
 
   /* 2. */
   const previewOf = (link) => {
@@ -132,10 +138,11 @@
     reveal();
   };
 
-  letScroll();
+  for (const box of document.querySelectorAll(BOXES)) {
+    box.tabIndex = 0;
+    sizes.observe(box);
+  }
+  document.fonts?.addEventListener("loadingdone", () => laidOut.forEach(letScroll));
   watch();
   document.querySelectorAll("ol.ledger").forEach(filterLedger);
-  window.addEventListener("resize", letScroll);
-  document.fonts?.addEventListener("loadingdone", letScroll);
-  document.addEventListener("toggle", letScroll, true);
 })();

@@ -1,0 +1,138 @@
+/* The frame of the page, in place of the theme's own scripts (80 KB, most of which no page of ours uses).
+   1. Colours: as the system says, or as chosen. 2. The search box, also by Ctrl-K. 3. The side bars, as boxes on small
+   screens. 4. The contents beside the text follow the reading. 5. Back to top. 6. Copy buttons on code. */
+(() => {
+  "use strict";
+
+  const root = document.documentElement;
+  const one = (selector) => document.querySelector(selector);
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const store = (area, key, value) => {
+    try { area().setItem(key, value); } catch { /* a browser may refuse to remember */ }
+  };
+
+  /* 1. The script in the head has set them for the first paint. */
+  const night = matchMedia("(prefers-color-scheme: dark)");
+  const setMode = (mode) => {
+    root.dataset.mode = mode;
+    root.dataset.theme = mode === "auto" ? (night.matches ? "dark" : "light") : mode;
+  };
+  for (const button of all(".theme-switch-button")) {
+    button.addEventListener("click", () => {
+      const round = night.matches ? ["auto", "light", "dark"] : ["auto", "dark", "light"];
+      setMode(round[(round.indexOf(root.dataset.mode) + 1) % 3]);
+      store(() => localStorage, "mode", root.dataset.mode);
+    });
+  }
+  night.addEventListener("change", () => setMode(root.dataset.mode));
+
+  /* A click outside a box closes it; Escape does so by itself. */
+  const closeFromOutside = (box) => {
+    box.addEventListener("click", (event) => {
+      const { left, right, top, bottom } = box.getBoundingClientRect();
+      const inside = left <= event.clientX && event.clientX <= right && top <= event.clientY && event.clientY <= bottom;
+      if (event.target === box && !inside) box.close();
+    });
+  };
+
+  /* 2. */
+  const mac = /^(Mac|iPhone|iPad)/.test(navigator.platform);
+  const dialog = one("#pst-search-dialog");
+  const openSearch = () => {
+    const field = one(":not(#pst-search-dialog) > form.bd-search input"); // on the search page it is there already
+    if (field) field.focus();
+    else if (dialog.open) dialog.close();
+    else dialog.showModal();
+  };
+  if (dialog) {
+    closeFromOutside(dialog);
+    for (const button of all(".search-button__button")) button.addEventListener("click", openSearch);
+    document.addEventListener("keydown", (event) => {
+      const wanted = (mac ? event.metaKey : event.ctrlKey) && event.key.toLowerCase() === "k";
+      if (!wanted || event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      openSearch();
+    });
+    if (mac) for (const key of all(".search-button__kbd-shortcut kbd:first-child")) key.textContent = "\u2318";
+  }
+
+  /* 3. */
+  const move = (from, to) => {
+    to.append(...from.childNodes);
+    [to.className, from.className] = [from.className, ""];
+  };
+  const foldable = (name, staysBeside) => {
+    const bar = one(`#pst-${name}-sidebar`);
+    const box = one(`#pst-${name}-sidebar-modal`);
+    const button = one(`.${name}-toggle`);
+    if (!bar || !box || !button) return;
+    button.addEventListener("click", () => {
+      if (matchMedia(staysBeside).matches) return bar.classList.toggle("pst-sidebar-hidden");
+      move(bar, box);
+      box.showModal();
+    });
+    closeFromOutside(box);
+    box.addEventListener("click", (event) => event.target.closest("a") && box.close());
+    box.addEventListener("close", () => move(box, bar));
+  };
+  foldable("primary", "(min-width: 992px)");
+  foldable("secondary", "not all");
+
+  const sidebar = one("#pst-primary-sidebar");
+  const here = one(".bd-docs-nav .current.reference");
+  if (sidebar && here) {
+    const below = here.getBoundingClientRect().top - innerHeight / 2;
+    if (below > 0) sidebar.scrollTop = below + innerHeight / 4;
+  }
+
+  /* 4. */
+  const entries = new Map();
+  for (const link of all("#pst-page-toc-nav a")) {
+    const heading = document.getElementById(link.hash.slice(1))?.querySelector("h1, h2, h3, h4");
+    if (heading) entries.set(heading, link);
+  }
+  const mark = (current) => {
+    for (const link of entries.values()) {
+      link.classList.toggle("active", link === current);
+      if (link === current) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  };
+  const watcher = new IntersectionObserver((seen) => {
+    const last = seen.filter((entry) => entry.isIntersecting).pop();
+    if (last) mark(entries.get(last.target));
+  }, { rootMargin: "0px 0px -70% 0px" });
+  for (const heading of entries.keys()) watcher.observe(heading);
+
+  /* 5. The button shows while one scrolls back. */
+  const top = one("#pst-back-to-top");
+  let before = 0;
+  const onScroll = () => {
+    document.body.classList.toggle("scrolled", scrollY > 0);
+    top.style.display = scrollY < before && scrollY > 200 ? "block" : "none";
+    before = scrollY;
+  };
+  if (top) {
+    addEventListener("scroll", onScroll, { passive: true });
+    top.addEventListener("click", () => scrollTo({ top: 0 }));
+  }
+
+  /* 6. Where the browser keeps its clipboard closed, the code is marked for Ctrl-C instead. */
+  const copy = (button, code) => {
+    const done = () => {
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    };
+    const markIt = () => getSelection().selectAllChildren(code);
+    if (!navigator.clipboard) return markIt();
+    navigator.clipboard.writeText(code.textContent.replace(/\n$/, "")).then(done, markIt);
+  };
+  for (const code of all("div.highlight pre")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copybtn";
+    button.textContent = "Copy";
+    button.addEventListener("click", () => copy(button, code));
+    code.after(button);
+  }
+})();
