@@ -9,7 +9,9 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             models.seq2seq, train.fit, train.translation, data, metrics.alignment
                             exercises.foundations
     2  Self-attention       reference.layers  .masks, and their twins in nn
+                            models.stack, train.toy, data.anomaly  .recall, interpret.distance  .patterns  .capture
     3  Multi-head           reference.heads  .projections  .multihead  .grouped  .gates, and nn.multihead
+                            data.offsets, interpret.importance
 
 Importing this package loads neither NumPy nor torch; import the module that you need.
 """

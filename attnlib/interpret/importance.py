@@ -1,0 +1,70 @@
+"""Which heads a model needs: take one away, or ask the gradient of its gate.
+
+Book: heads-at-work (eq-head-importance). Every head of `MultiHeadAttention` is multiplied with a gate: 1
+changes nothing, 0 removes the head. Results are tables (layers, heads), in the order of the model.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from attnlib.nn.gates import gated_heads
+from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.shapes import Float
+
+
+def attentions(model: nn.Module) -> list[MultiHeadAttention]:
+    """The multi-head attentions of a model, which must all have the same number of heads."""
+    found = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
+    counts = sorted({module.n_heads for module in found})
+    if len(counts) != 1:
+        raise ValueError(
+            "attentions: the model must have MultiHeadAttention layers with equally many heads; "
+            f"got {len(found)} layers, n_heads {counts}."
+        )
+    return found
+
+
+@contextmanager
+def all_gated(model: nn.Module, gates: Sequence[Tensor] | Tensor) -> Iterator[None]:
+    """Inside the block layer l's heads are multiplied with gates[l], which is (heads,) or (inputs, heads)."""
+    layers = attentions(model)
+    if len(gates) != len(layers):
+        raise ValueError(f"all_gated: each of the {len(layers)} layers needs its gates; got {len(gates)}.")
+    with ExitStack() as stack:
+        for layer, gate in zip(layers, gates, strict=True):
+            stack.enter_context(gated_heads(layer, gate))
+        yield
+
+
+@torch.no_grad()
+def importance_by_ablation(
+    model: nn.Module, measure: Callable[[], Tensor | float]
+) -> Float[Tensor, "layers heads"]:
+    """How much `measure()`, for example the loss, rises when one head is removed (eq-head-importance)."""
+    layers = attentions(model)
+    whole = float(measure())
+    I = torch.empty(len(layers), layers[0].n_heads)
+    for l, h in torch.cartesian_prod(*map(torch.arange, I.shape)).tolist():
+        gates = torch.ones_like(I)
+        gates[l, h] = 0
+        with all_gated(model, gates):
+            I[l, h] = float(measure()) - whole  # eq-head-importance
+    return I
+
+
+def importance_by_gradient(
+    model: nn.Module, loss: Callable[[], Tensor], n_inputs: int
+) -> Float[Tensor, "layers heads"]:
+    """How steeply the loss follows each gate, without its sign, averaged over the inputs (eq-head-importance).
+
+    loss    computes the mean loss of n_inputs inputs; each input has gates of its own, so that slopes of opposite sign
+            do not cancel
+    """
+    layers = attentions(model)
+    gates = [torch.ones(n_inputs, layer.n_heads, requires_grad=True) for layer in layers]
+    with all_gated(model, gates):
+        slopes = torch.autograd.grad(loss(), gates)
+    return torch.stack(slopes).abs().sum(dim=1)  # eq-head-importance
