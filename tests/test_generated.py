@@ -7,8 +7,19 @@ from hypothesis import strategies as st
 
 from attnlib.nn import attention as nn_attention
 from attnlib.nn import ops as nn_ops
-from attnlib.reference import ops, scores
+from attnlib.nn.multihead import KeyValueCache, MultiHeadAttention
+from attnlib.reference import masks, ops, scores
 from attnlib.reference.attention import scaled_dot_product_attention, scaled_dot_product_attention_backward
+from attnlib.reference.gates import gated_multi_head_attention, gated_multi_head_attention_backward
+from attnlib.reference.grouped import grouped_query_attention, grouped_query_attention_backward
+from attnlib.reference.heads import merge_heads, split_heads
+from attnlib.reference.multihead import (
+    MultiHeadWeights,
+    multi_head_as_sum,
+    multi_head_attention,
+    multi_head_attention_by_loops,
+)
+from attnlib.testing import copy_weights
 
 sizes = st.integers(1, 6)
 magnitudes = st.sampled_from([0.0, 1e-4, 1.0, 30.0, 800.0, 1e4])
@@ -101,3 +112,97 @@ def test_scores_are_finite_for_every_legal_input(case):
         assert np.isfinite(function(Q, K)[0]).all()
     if (np.abs(Q).sum(axis=-1) > 1e-3).all() and (np.abs(K).sum(axis=-1) > 1e-3).all():
         assert (np.abs(scores.cosine_scores(Q, K)[0]) <= 1 + 1e-5).all()
+
+
+@settings(max_examples=300)
+@given(sizes, sizes, sizes, st.integers(0, 2**32 - 1))
+def test_masks_of_all_kinds_allow_what_their_rules_say(n, before, after, seed):
+    rng = np.random.default_rng(seed)
+    m, prefix, lengths = rng.integers(1, n + 1), rng.integers(0, n + 1), rng.integers(0, n + 1, size=3)
+    causal, window = masks.causal_mask(n), masks.window_mask(n, before, after)
+    assert np.array_equal(masks.causal_mask(n, int(m)), causal[n - m :])
+    assert np.array_equal(masks.window_mask(n, n, 0), causal) and window.diagonal().all()
+    assert np.array_equal(masks.prefix_mask(n, int(prefix)) & ~causal, ~causal & (np.arange(n) < prefix))
+    both = masks.combine_masks(causal, window, masks.padding_mask(lengths, n))
+    assert both.shape == (3, n, n) and not (both & ~causal).any()
+    assert np.array_equal(masks.rows_without_a_key(both), both.sum(axis=-1) == 0)
+    assert np.array_equal(masks.mask_from_additive(masks.additive_from_mask(both, dtype=np.float16)), both)
+    assert np.array_equal(masks.mask_from_torch_attention(~both), both)
+
+
+@st.composite
+def layers_with_heads(draw):
+    b, m, n, d_k, d_v, d_out, groups, share = (draw(sizes) for _ in range(8))
+    d_q, d_source, h = draw(sizes), draw(sizes), groups * min(share, 3)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    size, dtype = (
+        draw(st.sampled_from([0.0, 1e-4, 1.0, 30.0])),
+        draw(st.sampled_from([np.float32, np.float64])),
+    )
+    shapes = [(d_q, h * d_k), (d_source, groups * d_k), (d_source, groups * d_v), (h * d_v, d_out)]
+    matrices = [rng.uniform(-1, 1, size=shape).astype(dtype) for shape in shapes]
+    biases = [rng.uniform(-1, 1, size=shape[1]).astype(dtype) for shape in shapes]
+    inputs = [(size * rng.uniform(-1, 1, size=s)).astype(dtype) for s in [(b, m, d_q), (b, n, d_source)]]
+    mask = rng.random(draw(st.sampled_from([(b, m, n), (m, n), (b, 1, n), (b, h, m, n)]))) < 0.6
+    return inputs, MultiHeadWeights(*matrices, *(biases if draw(st.booleans()) else [])), h, groups, mask
+
+
+@settings(max_examples=300)
+@given(layers_with_heads())
+def test_layers_with_heads_agree_are_finite_and_leave_their_inputs_alone(case):
+    inputs, weights, h, groups, mask = case
+    before = [array.copy() for array in [*inputs, *weights[:4], mask]]
+    Y, cache = grouped_query_attention(*inputs, weights, h, groups, mask)
+    dX_Q, dX, d_weights = grouped_query_attention_backward(np.cos(Y), cache)
+    given_ = [array for array in [*inputs, *weights] if array is not None]
+    gradients = [array for array in [dX_Q, dX, *d_weights] if array is not None]
+    for array, gradient in zip(given_, gradients, strict=True):
+        assert gradient.shape == array.shape and gradient.dtype == array.dtype
+        assert np.isfinite(gradient).all()
+    rounding = {"float32": 3e-4, "float64": 1e-12}[str(Y.dtype)]
+    np.testing.assert_allclose(cache.P.sum(axis=-1), np.minimum(cache.P.sum(axis=-1).round(), 1), atol=1e-5)
+    times = h // groups
+    wide = weights._replace(**{name: repeated(getattr(weights, name), groups, times) for name in SHARED})
+    scale = 1 + np.abs(Y).max()
+    for other in (
+        multi_head_attention(*inputs, wide, h, mask)[0],
+        multi_head_as_sum(*inputs, wide, h, mask)[0],
+        multi_head_attention_by_loops(*inputs, wide, h, mask),
+        gated_multi_head_attention(*inputs, wide, np.ones(h, dtype=Y.dtype), mask)[0],
+    ):
+        assert other.dtype == Y.dtype
+        np.testing.assert_allclose(other, Y, atol=rounding * scale)
+    _, gated = gated_multi_head_attention(*inputs, wide, np.zeros(h, dtype=Y.dtype), mask)
+    *_, d_gates = gated_multi_head_attention_backward(np.cos(Y), gated)
+    assert d_gates.shape == (h,) and d_gates.dtype == Y.dtype and np.isfinite(d_gates).all()
+    assert all(np.array_equal(a, b) for a, b in zip([*inputs, *weights[:4], mask], before, strict=True))
+
+
+SHARED = ("W_K", "W_V", "b_K", "b_V")
+
+
+def repeated(W, groups, times):
+    """The columns of each shared head written out once for every head that reads them."""
+    if W is None:
+        return None
+    parts = W.reshape(*W.shape[:-1], groups, -1)
+    return np.repeat(parts, times, axis=-2).reshape(*W.shape[:-1], -1)
+
+
+@settings(max_examples=100)
+@given(sizes, sizes, sizes, sizes, st.integers(0, 2**32 - 1))
+def test_the_module_equals_the_reference_and_its_steps_equal_the_full_pass(b, n, h, d_k, seed):
+    rng, d = np.random.default_rng(seed), h * d_k
+    X, matrices = rng.normal(size=(b, n, d)), [rng.normal(size=(d, d)) for _ in range(4)]
+    assert np.array_equal(merge_heads(split_heads(X, h)), X)
+    weights = MultiHeadWeights(*matrices, *(rng.normal(size=d) for _ in range(4)))
+    module = MultiHeadAttention(d_model=d, n_heads=h).double()
+    copy_weights(weights, module)
+    causal = masks.causal_mask(n)
+    with torch.no_grad():
+        full = module(torch.tensor(X), mask=torch.tensor(causal)).numpy()
+        cache, first = KeyValueCache(), int(rng.integers(0, n))
+        parts = [part for part in torch.tensor(X).tensor_split([first], dim=1) if part.shape[1]]
+        steps = torch.cat([module.step(part, cache) for part in parts], dim=1).numpy()
+    np.testing.assert_allclose(multi_head_attention(X, X, weights, h, causal)[0], full, atol=1e-9)
+    np.testing.assert_allclose(steps, full, atol=1e-9)

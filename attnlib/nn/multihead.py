@@ -114,10 +114,8 @@ class MultiHeadAttention(nn.Module):
         return split_heads(Q, self.n_heads), split_heads(K, self.n_kv_heads), split_heads(V, self.n_kv_heads)
 
     def _head_outputs(self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> Tensor:
-        shared = mask_for_heads(mask, Q.dim() - 1)
-        return self.heads(
-            scaled_dot_product_attention(Q, *map(self._for_all_heads, (K, V)), shared)
-        )  # eq-head
+        K, V = self._for_all_heads(K), self._for_all_heads(V)
+        return self.heads(scaled_dot_product_attention(Q, K, V, mask_for_heads(mask, Q.dim() - 1)))  # eq-head
 
     def _for_all_heads(self, K: Float[Tensor, "*b g n d"]) -> Float[Tensor, "*b h n d"]:
         return repeat_heads(K, self.n_heads // self.n_kv_heads)
