@@ -5,6 +5,7 @@ A notebook whose cells raise is left as it was, and its name and error are print
 """
 
 import argparse
+import json
 import os
 import re
 import sys
@@ -51,15 +52,18 @@ def merge_streams(outputs: list[Any]) -> list[Any]:
 
 
 def name_widgets_in_order(text: str) -> str:
-    """Replace the random ids of widget models by their order of appearance."""
+    """Replace the random ids of widget models by their order: views as they are shown, then what these refer to."""
     order: dict[str, str] = {}
-    for match in re.finditer(r'"model_id": "([0-9a-f]{32})"', text):
-        order.setdefault(match[1], f"{len(order):032x}")
-    for old in re.findall(r'^\s*"([0-9a-f]{32})": \{', text, re.M):
-        order.setdefault(old, f"{len(order):032x}")
+    names = re.findall(r'"model_id": "([0-9a-f]{32})"', text)
+    notebook = json.loads(text)
+    stored = notebook["metadata"].get("widgets", {})
+    models = {id: model for kind in stored.values() for id, model in kind.get("state", {}).items()}
+    for id in names:
+        names += re.findall(r'"IPY_MODEL_([0-9a-f]{32})"', json.dumps(models.get(id, {}), sort_keys=True))
+        order.setdefault(id, f"{len(order):032x}")
     for old, new in order.items():
         text = text.replace(old, new)
-    return text
+    return nbformat.writes(nbformat.from_dict(json.loads(text)), indent=1)  # in the order of the new names
 
 
 def run(path: Path) -> float:

@@ -4,12 +4,14 @@ from attnlib import viz
 viz.use_style()                      # once per notebook
 ax = viz.heatmap(P, rows=queries, columns=keys)
 viz.show(ax.figure, alt="What the figure shows, in a sentence.")
+
+Pictures to move are in `attnlib.viz.explorables`; `viz.explore` shows them.
 """
 
 from attnlib.viz.alignment import alignment_plot
 from attnlib.viz.heatmap import heatmap
 from attnlib.viz.source import show_source
-from attnlib.viz.style import INK, PALETTE, SEQUENTIAL, Figure, show, use_style
+from attnlib.viz.style import INK, PALETTE, SEQUENTIAL, Figure, explore, show, use_style
 
 __all__ = [
     "INK",
@@ -17,6 +19,7 @@ __all__ = [
     "SEQUENTIAL",
     "Figure",
     "alignment_plot",
+    "explore",
     "heatmap",
     "show",
     "show_source",

@@ -81,9 +81,25 @@ def show(figure: MatplotlibFigure, *, alt: str) -> None:
 
     `alt` is for those who cannot see the figure: write what one would learn from looking.
     """
-    if len(alt.split()) < 4:
-        raise ValueError(
-            f"show: alt must say in a sentence what the figure shows; got {alt!r}. Name the trend."
-        )
+    _check_alt("show", alt)
     display(Figure(to_svg(figure, alt), alt=alt))
     plt.close(figure)
+
+
+def explore(explorable: Any, *, alt: str) -> None:
+    """Display a picture to move, with its static figure for where no script runs (paper, GitHub, a saved page).
+
+    `explorable` is one of `attnlib.viz.explorables`; `alt` says what its figure shows at the start.
+    """
+    _check_alt("explore", alt)
+    view, metadata = explorable._repr_mimebundle_()
+    figure = explorable.figure()
+    display(view | {"image/svg+xml": to_svg(figure, alt), "text/plain": alt}, metadata=metadata, raw=True)
+    plt.close(figure)
+
+
+def _check_alt(function: str, alt: str) -> None:
+    if len(alt.split()) < 4:
+        raise ValueError(
+            f"{function}: alt must say in a sentence what the figure shows; got {alt!r}. Name the trend."
+        )

@@ -9,6 +9,7 @@ Bottom-up, each module uses only those above it:
     anchors    <a id="..."></a> becomes a place that links can point to
     frames     block quotes with a bold keyword become claim boxes, callouts, theorems, exercises
     figures    figures become part of the page and take its text colour
+    explorables  stored widgets become pictures that move without a kernel
     cells      a code cell that asserts a row says so
     maths      formulas are typeset while building; one that cannot be is a warning
     listing    the pages Systems, Equations and Claims
@@ -24,9 +25,11 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import anchors, badges, cells, exercises, facts, figures, frames, listing, maths, pages, styles
+from . import anchors, badges, cells, exercises, explorables, facts, figures, frames, listing, maths, pages, styles
 
-MODULES = (facts, badges, anchors, frames, figures, cells, maths, listing, exercises, pages, styles)
+MODULES = (
+    facts, badges, anchors, frames, figures, explorables, cells, maths, listing, exercises, pages, styles,
+)  # fmt: skip
 
 
 def fingerprint() -> int:

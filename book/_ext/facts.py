@@ -16,6 +16,7 @@ class PageFacts:
     links: set[tuple[str, str]] = field(default_factory=set)  # (page, id) that this page points to
     proofs: set[str] = field(default_factory=set)  # ids of ledger rows that a visible cell proves
     verdicts: list[tuple[str, str, int]] = field(default_factory=list)  # (claim id, verdict, line)
+    explorables: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (script, style)
 
 
 def pages(env: BuildEnvironment) -> dict[str, PageFacts]:

@@ -1,7 +1,8 @@
 /* What a page does besides being read. Without scripts everything is still there: these are conveniences.
    1. A box that is wider than the screen can be scrolled with the keyboard.
    2. Pointing at a link to an equation, or moving the focus to it, shows the equation.
-   3. The pages of the ledger get a search box and filters. */
+   3. The pages of the ledger get a search box and filters.
+   4. A picture to move gets its script when it is nearly in view. */
 (() => {
   "use strict";
 
@@ -138,6 +139,34 @@
     reveal();
   };
 
+  /* 4. */
+  const scripts = new Map();
+  const arrived = (path) => {
+    const promise = scripts.get(path) || new Promise((done, fail) => {
+      const script = make("script", { src: `${document.documentElement.dataset.content_root}_static/${path}` });
+      script.onload = done;
+      script.onerror = () => fail(new Error("its script did not arrive"));
+      document.head.append(script);
+    });
+    scripts.set(path, promise);
+    return promise;
+  };
+  const bring = async (box) => {
+    try {
+      await arrived(box.dataset.script);
+      await window.explorables.mount(box);
+    } catch (error) {
+      box.dataset.failed = "true";
+      const why = `This picture cannot be moved here: ${error.message}. It shows the state it starts from.`;
+      box.append(make("p", { class: "explorable-failed", role: "status" }, why));
+      console.error(error);
+    }
+  };
+  const near = new IntersectionObserver(
+    (boxes) => boxes.filter((box) => box.isIntersecting).forEach(({ target }) => { near.unobserve(target); bring(target); }),
+    { rootMargin: "800px" },
+  );
+
   for (const box of document.querySelectorAll(BOXES)) {
     box.tabIndex = 0;
     sizes.observe(box);
@@ -145,4 +174,5 @@
   document.fonts?.addEventListener("loadingdone", () => laidOut.forEach(letScroll));
   watch();
   document.querySelectorAll("ol.ledger").forEach(filterLedger);
+  document.querySelectorAll(".explorable").forEach((box) => near.observe(box));
 })();

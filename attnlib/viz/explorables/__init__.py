@@ -1,0 +1,20 @@
+"""Pictures that a reader can move, each with a question that moving it answers.
+
+from attnlib.viz.explorables import SoftmaxTemperature
+viz.explore(SoftmaxTemperature(tokens, scores), alt="What the figure shows where no script runs.")
+
+One class and one script each. CONTRIBUTING.md says how to add one.
+"""
+
+try:
+    import anywidget  # noqa: F401  asked first, so that its absence is one clear sentence
+except ImportError as error:
+    raise ImportError(
+        "attnlib.viz.explorables: an explorable needs the package anywidget, which is not installed. "
+        "Run: pip install anywidget"
+    ) from error
+
+from attnlib.viz.explorables.base import Explorable
+from attnlib.viz.explorables.softmax_temperature import SoftmaxTemperature
+
+__all__ = ["Explorable", "SoftmaxTemperature"]

@@ -1,0 +1,197 @@
+"""Pictures to move, in the built book: they come when they are nearly in view, nothing jumps, a keyboard is enough."""
+
+import re
+
+import pytest
+import test_pages as pages
+
+pytestmark = pytest.mark.browser
+browser, origin = pages.browser, pages.origin
+
+WITH = [page for page in pages.PAGES if 'data-explorable="' in (pages.SITE / page).read_text("utf8")]
+EVERY = pytest.mark.parametrize("name", WITH or ["(the book is not built)"])
+BOX = ".explorable"
+AXE = """async (only) => {
+  const found = await axe.run('.explorable', {runOnly: only, resultTypes: ['violations']});
+  return found.violations.flatMap(v => v.nodes.map(n =>
+    `${v.id}: ${n.html.slice(0, 120)} | ${n.any[0]?.message || v.help}`));
+}"""
+FOCUS = """() => { const e = document.activeElement, style = getComputedStyle(e);
+  return {inside: !!e.closest('.explorable'), what: e.outerHTML.slice(0, 100),
+          outline: style.outlineStyle === 'none' ? 0 : parseFloat(style.outlineWidth)}; }"""
+
+
+def bring_all(page) -> None:
+    """Scroll to each picture and wait until it is there, or has said that it cannot be."""
+    for box in page.locator(BOX).all():
+        box.scroll_into_view_if_needed()
+        handle = box.element_handle()
+        page.wait_for_function("box => box.dataset.ready || box.dataset.failed", arg=handle)
+    page.evaluate(pages.SETTLED)
+
+
+def broken(page) -> list[str]:
+    """What is wrong with the pictures of a page: one sentence each."""
+    return page.locator(BOX).evaluate_all(
+        "boxes => boxes.filter(b => !b.dataset.ready || !b.querySelector('.explorable-view').clientHeight)"
+        ".map(b => `${b.dataset.explorable} does not move: ${b.querySelector('.explorable-failed')?.textContent}`)"
+    )
+
+
+def accessible_faults(page, rules) -> list[str]:
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate((pages.files("axe_playwright_python") / "axe.min.js").read_text("utf8"))
+    return page.evaluate(AXE, rules)
+
+
+def heights(page) -> list[float]:
+    return page.locator(BOX).evaluate_all("boxes => boxes.map(box => box.getBoundingClientRect().height)")
+
+
+@EVERY
+@pytest.mark.parametrize("width", (1280, 768, 390))
+def test_a_picture_takes_its_figures_place_and_nothing_moves(name, width, browser, origin):
+    with pages.Opened(browser, origin + name, width) as opened:
+        page = opened.page
+        before = heights(page)
+        bring_all(page)
+        assert opened.faults + broken(page) + pages.overflow(page) == []
+        assert heights(page) == before
+
+
+@EVERY
+@pytest.mark.parametrize("width", pages.WIDTHS)
+def test_a_picture_can_be_read_by_everyone(name, width, browser, origin):
+    with pages.Opened(browser, origin + name, width) as opened:
+        bring_all(opened.page)
+        rules = {"type": "tag", "values": pages.RULES}
+        wrong = accessible_faults(opened.page, rules) + pages.unnamed_graphics(opened.page)
+        pages.in_dark(opened.page)
+        wrong += [f"in dark: {fault}" for fault in accessible_faults(opened.page, rules)]
+        assert wrong == []
+
+
+@EVERY
+def test_a_picture_is_moved_by_the_keyboard_and_says_what_it_shows(name, browser, origin):
+    with pages.Opened(browser, origin + name) as opened:
+        page = opened.page
+        bring_all(page)
+        for box in page.locator(BOX).all():
+            group, line = box.get_by_role("group").first, box.locator("[aria-live=polite]")
+            assert group.get_attribute("aria-labelledby")
+            assert re.fullmatch(r"[A-Z].*\?", box.locator(".xp-question").inner_text())
+            sliders = box.get_by_role("slider").all()
+            assert sliders, "a picture to move has something to move"
+            for slider in sliders:
+                said, read = slider.get_attribute("aria-valuetext"), line.inner_text()
+                slider.focus()
+                assert page.evaluate(FOCUS)["outline"] >= 2
+                page.keyboard.press("ArrowLeft")
+                assert slider.get_attribute("aria-valuetext") != said
+                page.wait_for_function(
+                    "([line, read]) => line.textContent !== read", arg=[line.element_handle(), read]
+                )
+            box.get_by_role("button", name="Start again").press("Enter")
+        assert opened.faults == []
+
+
+@EVERY
+def test_the_focus_passes_through_a_picture_and_can_be_seen(name, browser, origin):
+    with pages.Opened(browser, origin + name) as opened:
+        page = opened.page
+        bring_all(page)
+        for box in page.locator(BOX).all():
+            box.locator("input, button, [tabindex='0']").first.focus()
+            stops = [page.evaluate(FOCUS)]
+            while stops[-1]["inside"] and len(stops) < 40:
+                page.keyboard.press("Tab")
+                stops.append(page.evaluate(FOCUS))
+            assert not stops[-1]["inside"], "the focus cannot leave the picture"
+            assert [stop["what"] for stop in stops[:-1] if stop["outline"] < 2] == []
+
+
+@EVERY
+def test_without_scripts_and_on_paper_the_figure_stands_there(name, browser, origin):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(origin + name)
+    for box in page.locator(BOX).all():
+        figure = box.locator(".drawing")
+        assert figure.is_visible() and len(figure.locator("svg").get_attribute("aria-label").split()) >= 8
+        assert box.bounding_box()["height"] - figure.bounding_box()["height"] < 1
+    context.close()
+    with pages.Opened(browser, origin + name) as opened:
+        bring_all(opened.page)
+        assert not opened.page.locator(".drawing:visible").evaluate_all(
+            "figures => figures.filter(f => f.closest('.explorable')).map(f => f.outerHTML.slice(0, 80))"
+        )
+        opened.page.emulate_media(media="print")
+        for box in opened.page.locator(BOX).all():
+            assert box.locator(".drawing").is_visible() and not box.locator(".explorable-view").is_visible()
+
+
+@EVERY
+def test_a_picture_moves_on_a_page_from_the_disk(name, browser, origin):
+    with pages.Opened(browser, (pages.SITE / name).as_uri()) as opened:
+        bring_all(opened.page)
+        assert opened.faults + broken(opened.page) == []
+
+
+@EVERY
+def test_scripts_come_with_one_request_and_not_before_they_are_needed(name, browser, origin):
+    asked = []
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.on("request", lambda request: "/explorables/" in request.url and asked.append(request.url))
+    page.goto(origin + name)
+    page.evaluate(pages.SETTLED)
+    far = page.locator(BOX).first.bounding_box()["y"] > 900 + 800
+    assert not (far and asked), "asked for while far out of view"
+    bring_all(page)
+    assert len(asked) == 1
+    context.close()
+
+
+def test_pages_without_a_picture_hold_nothing_of_it():
+    if not pages.PAGES:
+        pages.missing("the book is not built: run `make book`, then this again.")
+    assert WITH
+    for name in set(pages.PAGES) - set(WITH):
+        assert "explorables/" not in (pages.SITE / name).read_text("utf8"), name
+    for name in WITH:
+        assert "export default" not in (pages.SITE / name).read_text("utf8"), (
+            "the script is not repeated in the page"
+        )
+
+
+FAULTS = {
+    "a script that raises": ("() => ({ render() { throw new Error('planted'); } })", "planted"),
+    "a script that is not there": (None, "its script did not arrive"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_picture_that_fails_says_so_and_is_seen(fault, browser, origin):
+    module, expected = FAULTS[fault]
+    if not WITH:
+        pages.missing("the book is not built: run `make book`, then this again.")
+    loader = (pages.ROOT / "book" / "_ext" / "explorables.js").read_text("utf8")
+    name = re.search(r'data-explorable="(\w+)"', (pages.SITE / WITH[0]).read_text("utf8"))[1]
+    planted = f"{loader}\nexplorables.define('{name}', '', {module});"
+    context = browser.new_context()
+    page = context.new_page()
+    page.route(
+        "**/explorables/**",
+        lambda route: (
+            route.fulfill(body=planted, content_type="text/javascript") if module else route.abort()
+        ),
+    )
+    errors = []
+    page.on("console", lambda message: message.type == "error" and errors.append(message.text))
+    page.goto(origin + WITH[0])
+    page.locator(BOX).first.scroll_into_view_if_needed()
+    page.locator(".explorable-failed").first.wait_for()
+    assert expected in broken(page)[0] and errors
+    assert page.locator(".explorable-failed").first.is_visible()
+    assert page.locator(f"{BOX} > .drawing").first.is_visible(), "the figure stays"
+    context.close()

