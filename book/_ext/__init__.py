@@ -25,7 +25,20 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import anchors, badges, cells, exercises, explorables, facts, figures, frames, listing, maths, pages, styles
+from . import (
+    anchors,
+    badges,
+    cells,
+    exercises,
+    explorables,
+    facts,
+    figures,
+    frames,
+    listing,
+    maths,
+    pages,
+    styles,
+)
 
 MODULES = (
     facts, badges, anchors, frames, figures, explorables, cells, maths, listing, exercises, pages, styles,
