@@ -10,14 +10,14 @@ PY := .venv/bin/python
 READY := .venv/.ready
 COLAB := .venv-colab/.ready
 SITE := _build/html
-SOURCES := attnlib tools tests experiments book/_ext
+SOURCES := attnlib tools tests experiments benchmarks book/_ext
 # One thread per process: the tests run in two processes, and small matrices are fastest so.
 export OMP_NUM_THREADS ?= 1
 export PYTHONHASHSEED ?= 0
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample cell run experiments address clean
+.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample gpu cell run experiments address clean
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
@@ -75,11 +75,14 @@ $(COLAB): tests/colab-requirements.txt tools/colab.py $(READY)
 	@touch $@
 
 colab: $(COLAB) ## run each notebook alone, as on a fresh Colab machine (stand-in: Colab's packages and versions)
-	@EVERY_NOTEBOOK=1 $(PYTEST) -n 2 --dist load -m colab -rP tests/test_colab.py
+	@EVERY_NOTEBOOK=1 $(PYTEST) -n 2 --dist load -m colab tests/test_colab.py
 
 sample: $(COLAB)
 	@echo "== notebooks on Colab's packages: three, and those that changed"
 	@$(PYTEST) -n 2 --dist load -m colab tests/test_colab.py
+
+gpu: $(READY) ## measure on a GPU and store results/gpu.json; without one it says so and stores nothing
+	@$(PY) benchmarks/gpu.py
 
 cell: $(READY) ## give every notebook the setup cell of book/setup-cell.py
 	@$(PY) tools/setup_cell.py

@@ -23,6 +23,7 @@ from attnlib.data.vocab import EOS, batch
 from attnlib.metrics.alignment import alignment_error_rate, diagonal_links, links_from_weights
 from attnlib.metrics.curves import first_below, first_reached
 from attnlib.models.seq2seq import Seq2Seq
+from attnlib.train.device import device
 from attnlib.train.translation import accuracy, said_tokens, tensors, train_translator, weights_of
 
 TRAINED = (3, 20)  # source lengths in training; the tests go beyond
@@ -206,7 +207,12 @@ def main() -> None:
     }
     seconds = time.perf_counter() - started
     file = save_result(
-        "bottleneck", data, seeds=SEEDS, command="python experiments/bottleneck.py", seconds=seconds
+        "bottleneck",
+        data,
+        seeds=SEEDS,
+        command="python experiments/bottleneck.py",
+        seconds=seconds,
+        device=device().label,
     )
     print(f"{file.name}: {file.stat().st_size} bytes, {seconds:.0f} s")
 

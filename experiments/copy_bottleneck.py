@@ -21,6 +21,7 @@ from attnlib.data import tasks
 from attnlib.data.results import save_result
 from attnlib.data.vocab import Batch, symbol_batch
 from attnlib.metrics.curves import first_below
+from attnlib.train.device import device
 from attnlib.train.translation import accuracy, train_on_symbols
 
 SYMBOLS = 10
@@ -116,7 +117,12 @@ def main() -> None:
     }
     seconds = time.perf_counter() - started
     file = save_result(
-        "copy_bottleneck", data, seeds=SEEDS, command="python experiments/copy_bottleneck.py", seconds=seconds
+        "copy_bottleneck",
+        data,
+        seeds=SEEDS,
+        command="python experiments/copy_bottleneck.py",
+        seconds=seconds,
+        device=device().label,
     )
     print(f"{file.name}: {file.stat().st_size} bytes, {seconds:.0f} s")
 

@@ -1,6 +1,7 @@
 """Train a `Seq2Seq` to translate or to copy, and measure it: right tokens, right sentences, attention weights.
 
 Book: the-bottleneck. Sentences come from `attnlib.data.bilingual`, number sequences from `attnlib.data.tasks`.
+A model is trained on the GPU where there is one, and comes back to the CPU.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +14,7 @@ from attnlib.data.bilingual import Pair, source_vocab, target_vocab
 from attnlib.data.vocab import SPECIAL, Batch, batch, batches
 from attnlib.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from attnlib.shapes import Array, Bool, Float, Int
+from attnlib.train.device import device
 from attnlib.train.fit import fit
 
 
@@ -126,4 +128,6 @@ def _fit(
         if after_step is not None:
             after_step(model, step, loss)
 
+    model.to(device().where)
     fit(model, sequence_loss, data, steps=steps, lr=lr, after_step=watch)
+    model.to("cpu")

@@ -1,0 +1,150 @@
+"""What only a GPU can show: `make gpu`. Where there is none it says so, writes nothing and ends with success.
+
+Half precision against the reference, time and memory of fused and of plain attention, and one training at the size that
+a GPU gets. Stores results/gpu.json: figures, seeds, versions, device, date and commit.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from attnlib.data.bilingual import corpus, source_vocab, target_vocab
+from attnlib.data.results import save_result
+from attnlib.data.vocab import batch
+from attnlib.nn.attention import attention_weights
+from attnlib.nn.attention import scaled_dot_product_attention as fused
+from attnlib.reference.attention import scaled_dot_product_attention as reference
+from attnlib.testing import tolerance
+from attnlib.train.device import Device, device, scale
+from attnlib.train.translation import accuracy, train_translator
+
+ROOT = Path(__file__).resolve().parent.parent
+SEEDS = (0, 1, 2)
+KINDS = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+SIZES = (512, 1024, 2048, 4096, 8192, 16384)
+NONE = "make gpu: torch sees no GPU here, so nothing was measured and nothing was written."
+
+
+def drawn(shape: tuple[int, ...], kind: str, seed: int, where: str) -> tuple[torch.Tensor, ...]:
+    """Three normal arrays, rounded to a kind of number."""
+    rng = np.random.default_rng(seed)
+    return tuple(torch.tensor(rng.normal(size=shape)).to(where, KINDS[kind]) for _ in range(3))
+
+
+def precision(here: Device, kind: str, seed: int, shape: tuple[int, ...] = (2, 3, 512, 64)) -> dict[str, Any]:
+    """The largest error of fused attention against the reference in float64, from the same rounded inputs."""
+    torch.backends.cuda.matmul.allow_tf32 = False
+    Q, K, V = drawn(shape, kind, seed, here.where)
+    right, _ = reference(*(X.double().cpu().numpy() for X in (Q, K, V)))
+    error = np.abs(fused(Q, K, V).double().cpu().numpy() - right)
+    rtol, atol = tolerance(kind)
+    within = bool((error <= atol + rtol * np.abs(right)).all())
+    return {"kind": kind, "seed": seed, "largest_error": float(f"{error.max():.3g}"), "within": within}
+
+
+def plain(Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
+    """Attention with its weights written out."""
+    return attention_weights(Q, K) @ V
+
+
+def milliseconds(work: Callable[[], Any], here: Device, runs: int = 9) -> float:
+    """The median time of one run, the first not counted; a GPU is waited for."""
+    taken = []
+    for _ in range(runs + 1):
+        wait(here)
+        started = time.perf_counter()
+        work()
+        wait(here)
+        taken.append(1e3 * (time.perf_counter() - started))
+    return float(f"{np.median(taken[1:]):.3g}")
+
+
+def wait(here: Device) -> None:
+    if here.where == "cuda":
+        torch.cuda.synchronize()
+
+
+def megabytes(work: Callable[[], Any], here: Device) -> float | None:
+    """The most memory of the GPU that was held at a time, beyond what was held before; None without a real GPU."""
+    if here.where != "cuda":
+        return None
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    work()
+    wait(here)
+    return float(f"{(torch.cuda.max_memory_allocated() - before) / 1e6:.4g}")
+
+
+def cost(here: Device, n: int) -> dict[str, Any]:
+    """Time and memory of a forward and backward pass, fused and plain, at n queries and n keys in half precision."""
+    arrays = [X.requires_grad_() for X in drawn((1, 8, n, 64), "bfloat16", 0, here.where)]
+    row: dict[str, Any] = {"n": n}
+    for name, attention in (("fused", fused), ("plain", plain)):
+
+        def pass_(attention: Callable[..., torch.Tensor] = attention) -> None:
+            torch.autograd.grad(attention(*arrays).float().square().sum(), arrays)
+
+        row |= {f"{name}_ms": milliseconds(pass_, here), f"{name}_mb": megabytes(pass_, here)}
+    return row
+
+
+def training(here: Device, seed: int, steps: int) -> dict[str, Any]:
+    """A small translator with attention, trained for `steps` steps."""
+    pairs = corpus(min(30_000, 64 * steps), lengths=(3, 20), seed=seed)
+    started = time.perf_counter()
+    model = train_translator(pairs, "dot", steps=steps, seed=seed, lr=1e-2, d_hidden=64, d_embedding=64)
+    wait(here)
+    seconds = round(time.perf_counter() - started, 1)
+    unseen = batch(corpus(200, lengths=(3, 20), split="test", seed=2), source_vocab(), target_vocab())
+    right = accuracy(model, unseen)
+    return {
+        "seed": seed,
+        "steps": steps,
+        "seconds": seconds,
+        "token": round(right.token, 4),
+        "exact": round(right.exact, 4),
+    }
+
+
+def commit() -> str | None:
+    """The commit that is measured, if this is a repository."""
+    told = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True
+    )
+    return told.stdout.strip() or None
+
+
+def measure(folder: Path, sizes: tuple[int, ...] = SIZES, steps: int | None = None) -> Path | None:
+    """Measure everything and store it; without a GPU do nothing."""
+    here = device()
+    if not here.is_gpu:
+        return None
+    started = time.perf_counter()
+    steps = steps or scale("training steps", cpu=1500, gpu=15_000, minutes=30)
+    data = {
+        "commit": commit(),
+        "gpu": {"name": here.label, "gigabytes": here.gigabytes, "cuda": torch.version.cuda},
+        "precision": [precision(here, kind, seed) for kind in KINDS for seed in SEEDS],
+        "cost": [cost(here, n) for n in sizes],
+        "training": [training(here, seed, steps) for seed in SEEDS],
+    }
+    seconds = time.perf_counter() - started
+    return save_result(
+        "gpu", data, seeds=SEEDS, command="make gpu", seconds=seconds, device=here.label, folder=folder
+    )
+
+
+def main() -> int:
+    file = measure(ROOT / "results")
+    print(NONE if file is None else file.read_text(encoding="utf-8"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
