@@ -27,8 +27,11 @@ ROOT = Path(__file__).resolve().parent.parent
 BASE = ROOT / ".venv-colab"
 REQUIREMENTS = ROOT / "tests" / "colab-requirements.txt"
 WIDGET = "application/vnd.jupyter.widget-view+json"
-STUB = """import os
+# Colab's own module keeps the address of its widget manager where anywidget looks for it.
+STUB = """import os, types
+_widgets = types.SimpleNamespace(_installed_url=None)
 def enable_custom_widget_manager():
+    _widgets._installed_url = "https://colab.example/manager.js"
     with open(os.environ["COLAB_CALLS"], "a") as calls: calls.write("enable_custom_widget_manager\\n")
 """
 # Of each package the version that is imported: the one that comes first on the path.
@@ -149,8 +152,9 @@ def seconds(cell: Any) -> float:
     return (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
 
 
-def shows_a_widget(notebook: Any) -> bool:
-    return any(WIDGET in o.get("data", {}) for c in code_cells(notebook) for o in c.outputs)
+def widgets(notebook: Any) -> list[Any]:
+    """The outputs that show a widget."""
+    return [o for c in code_cells(notebook) for o in c.outputs if WIDGET in o.get("data", {})]
 
 
 if __name__ == "__main__":
