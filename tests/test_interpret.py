@@ -112,6 +112,7 @@ def test_evenness_is_the_entropy_over_the_bound_of_what_may_be_seen():
     uniform = mask / mask.sum(-1, keepdims=True)
     assert math.isnan(evenness(uniform, mask)[0])
     assert_close(evenness(uniform, mask)[1:], np.ones(N - 1), "float64")
+    assert math.isnan(evenness(np.zeros((1, N)))[0])
     P = some_weights(B, N, N)
     assert_close(evenness(P), entropy(P) / math.log(N), "float64")
     assert (entropy(P) > 0).all() and (entropy(P) < math.log(N)).all()

@@ -5,6 +5,7 @@ import pytest
 
 from attnlib.metrics.alignment import alignment_error_rate, diagonal_links, links_from_weights
 from attnlib.metrics.curves import first_below, first_reached
+from attnlib.metrics.spread import spread
 
 
 def test_error_rate_by_hand():
@@ -64,3 +65,8 @@ def test_a_curve_gives_the_first_place_below_and_the_first_place_reached():
     assert first_reached([50, 100], [0.1, 0.2]) is None
     with pytest.raises(ValueError, match=r"first_below: every x needs its y; got 2 x and 1 y"):
         first_below([1, 2], [0.5])
+
+
+def test_spread_needs_two_trials():
+    with pytest.raises(ValueError, match="two trials or more, to lie apart; got 1"):
+        spread([0.5])

@@ -118,3 +118,23 @@ def test_the_copy_experiment_measures_what_its_file_holds(monkeypatch: pytest.Mo
     for model in stored["models"].values():
         assert [trial["seed"] for trial in model["trials"]] == list(copying.SEEDS)
         assert all(trial.keys() == one.keys() for trial in model["trials"])
+
+
+def test_the_set_experiment_measures_what_its_file_holds(monkeypatch: pytest.MonkeyPatch):
+    sets = script("set_anomaly")
+    monkeypatch.setattr(sets, "LENGTHS", (4, 8))
+    one = sets.trial("none", "endless", 0, steps=2, size=20)
+    assert len(one["accuracy"]) == 2 and len(one["by_place"]) == sets.LENGTH and one["moved"] < 1e-5
+    stored = load_result("set_anomaly")
+    assert stored["models"].keys() == sets.TRAINED.keys()
+    for by_positions in stored["models"].values():
+        assert tuple(by_positions) == sets.POSITIONS
+        for entry in by_positions.values():
+            assert_spread_is_that_of_the_trials(entry["accuracy"], len(sets.SEEDS), len(stored["lengths"]))
+
+
+def assert_spread_is_that_of_the_trials(entry: dict, *shape: int):
+    trials = np.array(entry["trials"])
+    assert trials.shape == shape
+    np.testing.assert_allclose(entry["mean"], trials.mean(0), atol=1e-4)
+    np.testing.assert_allclose(entry["sd"], trials.std(0, ddof=1), atol=2e-4)

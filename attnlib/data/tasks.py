@@ -1,4 +1,4 @@
-"""Small tasks whose optimal attention is known: recall by key, copy, reverse, look back k steps, find the mark.
+"""Small tasks whose optimal attention is known: recall by key, copy, reverse, the first, look back, find a mark.
 
 Book: the-bottleneck, the-attention-function, hard-sparse-local-monotonic. Each task returns its data as arrays, the
 weights that solve it exactly (`weights`, one row per output), the accuracy of a reader who copies a position picked
@@ -64,6 +64,15 @@ def copy(size: int, length: int, n_symbols: int, *, seed: int = 0) -> SequenceTa
     (True, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     """
     return _from_positions(size, np.arange(length), n_symbols, seed)
+
+
+def say_first(size: int, length: int, n_symbols: int, *, seed: int = 0) -> SequenceTask:
+    """Say the first symbol everywhere: all outputs look at position 0.
+
+    >>> say_first(1, 3, 10).weights[0].tolist()
+    [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+    return _from_positions(size, np.zeros(length, dtype=int), n_symbols, seed)
 
 
 def reverse(size: int, length: int, n_symbols: int, *, seed: int = 0) -> SequenceTask:

@@ -78,7 +78,7 @@ def content_share(P: Float[Array, "b n n"]) -> float:
 
 
 def evenness(P: Float[Array, "*b m n"], mask: Bool[Array, "*#b #m #n"] | None = None) -> Float[Array, "*b m"]:
-    """The entropy of each row over its bound, log of the keys it may see; NaN for a row that sees fewer than two.
+    """Each row's entropy over its bound, log of the keys it may see; NaN where it sees fewer than two or looks at none.
 
     Without this, causal rows would seem to look sharper than others only because they see less.
 
@@ -87,7 +87,8 @@ def evenness(P: Float[Array, "*b m n"], mask: Bool[Array, "*#b #m #n"] | None = 
     """
     _check.boolean_mask("evenness", mask, P.shape)
     visible = np.full(P.shape[:-1], P.shape[-1]) if mask is None else np.broadcast_to(mask, P.shape).sum(-1)
-    bound = np.where(visible > 1, np.log(np.maximum(visible, 2)), math.nan)
+    defined = (visible > 1) & (P.sum(axis=-1) > 0)
+    bound = np.where(defined, np.log(np.maximum(visible, 2)), math.nan)
     return entropy(P) / bound
 
 
