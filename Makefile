@@ -17,7 +17,7 @@ export PYTHONHASHSEED ?= 0
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample gpu cell run experiments address clean
+.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample gpu cell shots run experiments address clean
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
@@ -83,6 +83,9 @@ sample: $(COLAB)
 
 gpu: $(READY) ## measure on a GPU and store results/gpu.json; without one it says so and stores nothing
 	@$(PY) benchmarks/gpu.py
+
+shots: book ## take the pictures of the page how-to-use again, where the pages have changed
+	@$(PY) tools/shots.py
 
 cell: $(READY) ## give every notebook the setup cell of book/setup-cell.py
 	@$(PY) tools/setup_cell.py

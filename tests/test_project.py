@@ -36,7 +36,7 @@ def test_the_package_needs_numpy_alone_and_sets_lower_bounds_only():
 def test_all_places_agree_on_the_address():
     wanted, current = set_address.wanted(ROOT), set_address.current(ROOT)
     assert {key: wanted[key] for key in current} == current, "run `make address`"
-    owner_and_name = re.compile(r"github(?:\.com)?/([\w.-]+/attention-executed)\b")
+    owner_and_name = re.compile(r"\b(?:github(?:\.com)?|gh)/([\w.-]+/attention-executed)\b")
     for path in tracked():
         text = path.read_text(encoding="utf-8")
         others = set(owner_and_name.findall(text)) - {wanted["repository"]}

@@ -53,6 +53,8 @@ def replace_address(text: str, old: dict[str, str], new: dict[str, str]) -> str:
         text = text.replace(
             f"{old['repository']}/{kind}/{old['branch']}/", f"{new['repository']}/{kind}/{new['branch']}/"
         )
+    binder = "gh/{repository}/{branch}"
+    text = text.replace(binder.format(**old), binder.format(**new))
     text = text.replace(f"github.com/{old['repository']}", f"github.com/{new['repository']}")
     return text.replace(f"github/{old['repository']}", f"github/{new['repository']}")
 

@@ -1,0 +1,63 @@
+"""The pictures in `how-to-use` show the pages as they are now; Binder gets what the package declares."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from test_pages import browser, origin  # noqa: F401  fixtures
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import shots  # noqa: E402
+
+ANOTHER_WORD = """e => {
+  const text = document.createTreeWalker(e, NodeFilter.SHOW_TEXT), words = [];
+  while (text.nextNode()) if (/[a-z]{4}/.test(text.currentNode.data)) words.push(text.currentNode);
+  words.at(-1).data = words.at(-1).data.replace(/[a-z]{4}/, 'MWMW');
+}"""
+HOW_TO_USE = (ROOT / "book" / "how-to-use.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(browser):  # noqa: F811
+    return shots.opened(browser)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", shots.SHOTS)
+def test_a_picture_shows_what_the_page_shows(name, page, origin):  # noqa: F811
+    now = shots.take(page, origin, shots.SHOTS[name])
+    assert not shots.stale(shots.FOLDER / f"{name}.png", now), "run `make shots`, look at it, commit it"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", shots.SHOTS)
+def test_a_changed_word_makes_a_picture_stale(name, page, origin):  # noqa: F811
+    shot = shots.SHOTS[name]
+    page.goto(origin + shot.page)
+    text = "h1" if shot.height else f"{shot.element} p:visible"
+    page.locator(text).last.evaluate(ANOTHER_WORD)
+    assert shots.stale(shots.FOLDER / f"{name}.png", shots.picture(page, shot))
+
+
+def test_every_picture_is_used_is_small_and_says_what_it_shows():
+    shown = dict(re.findall(r"!\[([^\]]+)\]\(_static/shots/(\w+)\.png\)", HOW_TO_USE))
+    assert sorted(shown.values()) == sorted(shots.SHOTS)
+    assert all(len(alt.split()) >= 15 for alt in shown)
+    assert all((shots.FOLDER / f"{name}.png").stat().st_size < 50_000 for name in shots.SHOTS)
+
+
+def test_binder_gets_what_the_package_declares():
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    declared = project["dependencies"] + extras["torch"] + extras["viz"]
+    wanted = yaml.safe_load((ROOT / "binder" / "environment.yml").read_text())["dependencies"]
+    names = {"matplotlib-base": "matplotlib", "pytorch-cpu": "torch"}
+    given = [re.sub(r"^[\w-]+", lambda m: names.get(m[0], m[0]), line) for line in wanted]
+    assert sorted(given) == sorted(["python=3.11", *declared])
+    build = ROOT / "binder" / "postBuild"
+    assert build.stat().st_mode & 0o100 and "pip install --no-deps ." in build.read_text()

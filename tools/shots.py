@@ -1,0 +1,106 @@
+"""The pictures of the page `how-to-use`, taken from the built book: `make shots`.
+
+A picture is written only if it is stale, so a second run changes nothing. A test takes each again and compares.
+"""
+
+import io
+import shutil
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "book" / "_static" / "shots"
+SITE = ROOT / "_build" / "html"
+COLOURS, CHANGED = (
+    32,
+    24,
+)  # of a picture; grey levels by which a changed word differs, and other smoothing does not
+SETTLED = "() => document.fonts.ready.then(() => new Promise(done => setTimeout(done, 200)))"
+
+
+class Shot(NamedTuple):
+    """A part of a page: an element, cut to a height if there is one."""
+
+    page: str
+    element: str
+    height: int | None = None
+
+
+CHAPTER = "book/01-foundations/2-the-attention-function.html"
+SHOTS = {
+    "buttons": Shot(CHAPTER, ".bd-article-container", 330),
+    "claim": Shot(CHAPTER, "#c047"),
+    "exercise": Shot(CHAPTER, "#ex-foundations-attention-loops"),
+}
+
+
+def opened(browser: Any) -> Any:
+    """A page of 1280 pixels, in light, with two dots to each pixel."""
+    size = {"width": 1280, "height": 900}
+    context = browser.new_context(
+        viewport=size, device_scale_factor=2, color_scheme="light", reduced_motion="reduce"
+    )
+    return context.new_page()
+
+
+def take(page: Any, origin: str, shot: Shot) -> Image.Image:
+    """The picture, in few colours."""
+    page.goto(origin + shot.page)
+    return picture(page, shot)
+
+
+def picture(page: Any, shot: Shot) -> Image.Image:
+    """The picture of a page that is open."""
+    element = page.locator(shot.element).first
+    for _ in range(2):  # what stands above may get its height only when it comes near
+        element.scroll_into_view_if_needed()
+        page.evaluate(SETTLED)
+    if shot.height is None:
+        png = element.screenshot()
+    else:
+        page.evaluate("() => window.scrollTo(0, 0)")
+        box = element.bounding_box()
+        png = page.screenshot(clip=box | {"y": 0, "height": shot.height})
+    return Image.open(io.BytesIO(png)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+
+
+def grey(image: Image.Image) -> np.ndarray:
+    """A small grey copy, each number the mean of 16 by 16 dots: a word counts, the smoothing of a letter does not."""
+    small = image.convert("L").resize((image.width // 4, image.height // 4), Image.Resampling.BOX)
+    return np.asarray(small.resize((small.width // 4, small.height // 4), Image.Resampling.BOX), dtype=float)
+
+
+def stale(stored: Path, now: Image.Image) -> bool:
+    """Does the stored picture show something else than the page does now?"""
+    if not stored.exists():
+        return True
+    before, after = grey(Image.open(stored)), grey(now)
+    return before.shape != after.shape or float(np.abs(before - after).max()) > CHANGED
+
+
+def main() -> int:
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None or not SITE.exists():
+        print("make shots: it needs Chromium and the built book. Install Chromium, then run: make shots")
+        return 1
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = opened(browser)
+        for name, shot in SHOTS.items():
+            image, file = take(page, f"{SITE.as_uri()}/", shot), FOLDER / f"{name}.png"
+            if stale(file, image):
+                image.save(file, optimize=True)
+                print(f"{file.relative_to(ROOT)}: new, {file.stat().st_size} bytes")
+        browser.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
