@@ -22,6 +22,15 @@ def rng():
     return np.random.default_rng(20170612)
 
 
+@pytest.fixture(scope="session")
+def playwright():
+    """What drives browsers: there can be one in a process, so all modules share it."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as running:
+        yield running
+
+
 def pytest_terminal_summary(terminalreporter):
     """Print what tests recorded to be shown, `record_property("shown", line)`, as one table."""
     passed = terminalreporter.getreports("passed")

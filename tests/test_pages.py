@@ -42,18 +42,15 @@ def missing(sentence: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
+def browser(playwright: Any) -> Iterator[Any]:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         missing(
             "no Chromium: install one (Debian, Ubuntu: sudo apt-get install chromium), then run this again."
         )
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield running
-        running.close()
+    running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+    yield running
+    running.close()
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -5,13 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import test_pages
 import yaml
-from test_pages import browser, origin  # noqa: F401  fixtures
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 import shots  # noqa: E402
 
+browser, origin = test_pages.browser, test_pages.origin
 ANOTHER_WORD = """e => {
   const text = document.createTreeWalker(e, NodeFilter.SHOW_TEXT), words = [];
   while (text.nextNode()) if (/[a-z]{4}/.test(text.currentNode.data)) words.push(text.currentNode);
@@ -21,20 +22,20 @@ HOW_TO_USE = (ROOT / "book" / "how-to-use.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def page(browser):  # noqa: F811
+def page(browser):
     return shots.opened(browser)
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("name", shots.SHOTS)
-def test_a_picture_shows_what_the_page_shows(name, page, origin):  # noqa: F811
+def test_a_picture_shows_what_the_page_shows(name, page, origin):
     now = shots.take(page, origin, shots.SHOTS[name])
     assert not shots.stale(shots.FOLDER / f"{name}.png", now), "run `make shots`, look at it, commit it"
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("name", shots.SHOTS)
-def test_a_changed_word_makes_a_picture_stale(name, page, origin):  # noqa: F811
+def test_a_changed_word_makes_a_picture_stale(name, page, origin):
     shot = shots.SHOTS[name]
     page.goto(origin + shot.page)
     text = "h1" if shot.height else f"{shot.element} p:visible"
