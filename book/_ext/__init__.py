@@ -12,6 +12,13 @@ Bottom-up, each module uses only those above it:
     explorables  stored widgets become pictures that move without a kernel
     cells      a code cell that asserts a row says so
     maths      formulas are typeset while building; one that cannot be is a warning
+    package    what attnlib offers, read from its source
+    signatures its shapes and parameters as they read best
+    docstrings its docstrings as parts of a page
+    uses       which parts of it a notebook imports and uses
+    teaching   where a part of it is taught
+    api        the reference of attnlib
+    apilinks   its names in a notebook lead to the reference
     listing    the pages Systems, Equations and Claims
     exercises  the index of the exercises, and their folded solutions
     slim       fewer elements for the same picture
@@ -27,6 +34,8 @@ from sphinx.application import Sphinx
 
 from . import (
     anchors,
+    api,
+    apilinks,
     badges,
     cells,
     exercises,
@@ -38,10 +47,12 @@ from . import (
     maths,
     pages,
     styles,
+    uses,
 )
 
 MODULES = (
-    facts, badges, anchors, frames, figures, explorables, cells, maths, listing, exercises, pages, styles,
+    facts, badges, anchors, frames, figures, explorables, cells, maths,
+    uses, api, apilinks, listing, exercises, pages, styles,
 )  # fmt: skip
 
 

@@ -15,6 +15,11 @@ class PageFacts:
     equations: dict[str, str] = field(default_factory=dict)  # id -> LaTeX
     links: set[tuple[str, str]] = field(default_factory=set)  # (page, id) that this page points to
     proofs: set[str] = field(default_factory=set)  # ids of ledger rows that a visible cell proves
+    labels: set[str] = field(default_factory=set)  # equations that docstrings on this page name
+    names: dict[str, str] = field(
+        default_factory=dict
+    )  # what the notebook imports from attnlib: local -> listed name
+    used: set[str] = field(default_factory=set)  # listed names of what its code mentions
     verdicts: list[tuple[str, str, int]] = field(default_factory=list)  # (claim id, verdict, line)
     explorables: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (script, style)
 
