@@ -86,8 +86,9 @@ def pages() -> dict[str, BeautifulSoup]:
 
 @pytest.fixture(scope="module")
 def entries(pages) -> dict[str, tuple[str, Tag]]:
+    known = {package.anchor_of(path): path for path in [*PACKAGE.modules, *PACKAGE.symbols]}
     return {
-        str(section["id"]): (name, section)
+        known[str(section["id"])]: (name, section)
         for name, page in pages.items()
         for section in page.select("section.api[id]")
     }
@@ -195,7 +196,9 @@ def test_what_a_notebook_imports_is_linked_to_its_entry(notebook: Path) -> None:
     if not file.exists():
         pytest.skip(f"{notebook.stem} is not in the book.")
     links = BeautifulSoup(file.read_text("utf8"), "html.parser").select("a.api[href]")
-    assert {str(link["href"]).partition("#")[2] for link in links} >= imports(notebook)
+    assert {str(link["href"]).partition("#")[2] for link in links} >= {
+        package.anchor_of(path) for path in imports(notebook)
+    }
     assert all(exists(file, str(link["href"])) for link in links)
     reached = [
         str(link["href"]) for link in links if link.find_parent("pre") and "tabindex" not in link.attrs

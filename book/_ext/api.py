@@ -24,7 +24,7 @@ from . import docstrings, signatures
 from .anchors import TAG, register
 from .docstrings import EquationLabel
 from .facts import facts_of, pages
-from .package import Module, Package, Symbol, group_of, kin, nearest, read_package
+from .package import Module, Package, Symbol, anchor_of, group_of, kin, nearest, read_package
 from .teaching import Place, number, owners, taught, users
 
 DIRECTIVE = re.compile(r"^```\{api\}\s+(.*)$", re.M)
@@ -75,7 +75,7 @@ class ApiDirective(SphinxDirective):
     def section(self, path: str, title: str) -> nodes.section:
         section = nodes.section("", nodes.title(title, title), classes=["api"])
         section.line = self.lineno
-        register(self.state.document, self.env, path, section, title)
+        register(self.state.document, self.env, anchor_of(path), section, title)
         return section
 
     def linked(self, parts: list[nodes.Node]) -> list[nodes.Node]:
@@ -123,8 +123,8 @@ def package_of(app: Sphinx) -> Package:
 def entries(env: BuildEnvironment) -> dict[str, str]:
     """The page of each entry of the reference."""
     package = package_of(env.app)
-    known = package.symbols.keys() | package.modules.keys()
-    return {path: page for page, facts in pages(env).items() for path in facts.anchors & known}
+    known = {anchor_of(path): path for path in [*package.modules, *package.symbols]}
+    return {known[a]: page for page, facts in pages(env).items() for a in facts.anchors & known.keys()}
 
 
 def link(builder, page: str, anchor: str, text: str) -> str:
@@ -204,7 +204,7 @@ def twin_links(builder, package: Package, symbol: Symbol) -> list[str]:
 def entry_link(builder, symbol: Symbol) -> str:
     page = entries(builder.env).get(symbol.path)
     text = f"<code>{symbol.path}</code>"
-    return link(builder, page, symbol.path, text) if page else text
+    return link(builder, page, anchor_of(symbol.path), text) if page else text
 
 
 def source_link(builder, symbol: Symbol) -> str:
@@ -225,22 +225,17 @@ def read_it(app: Sphinx, config: Config) -> None:
 def stale(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Reference pages whose links lead elsewhere than when they were written; their equations get previews."""
     owner, package = owners(env), package_of(app)
-    reference = set(entries(env).values())
-    for page in reference:
+    for path, page in entries(env).items():
         facts = facts_of(env, page)
         facts.links.update((owner[label], label) for label in facts.labels if label in owner)
-        facts.links.update(
-            place
-            for path in facts.anchors & package.symbols.keys()
-            for place in taught(env, package, package.symbols[path])
-            if place[1]
-        )
+        if path in package.symbols:
+            facts.links.update(place for place in taught(env, package, package.symbols[path]) if place[1])
     titles = tuple(sorted((page, env.titles[page].astext()) for page in env.all_docs if number(page)))
     uses = tuple(sorted((page, *sorted(facts.used)) for page, facts in pages(env).items()))
     shown = (titles, uses, tuple(sorted(owner.items())))
     changed = getattr(env, "course_taught", None) != shown
     env.course_taught = shown  # type: ignore[attr-defined]
-    return sorted(reference) if changed else []
+    return sorted(set(entries(env).values())) if changed else []
 
 
 def setup(app: Sphinx) -> None:

@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 
 from .api import entries, package_of
 from .facts import facts_of
+from .package import anchor_of
 
 CELL = re.compile(r'(<div class="cell_input[^"]*">.*?<pre>)(.*?)(</pre>)', re.S)
 OWN = re.compile(r'<span class="(?:nf|nc)">(\w+)</span>')
@@ -34,7 +35,7 @@ def targets(app: Sphinx, page: str) -> dict[str, str]:
 
 def address(app: Sphinx, page: str, path: str) -> str:
     builder: Any = app.builder
-    return f"{builder.get_relative_uri(page, entries(app.env)[path])}#{path}"
+    return f"{builder.get_relative_uri(page, entries(app.env)[path])}#{anchor_of(path)}"
 
 
 def link_inline_code(app: Sphinx, document: nodes.document, page: str) -> None:

@@ -163,5 +163,10 @@ def nearest(package: Package, symbol: Symbol) -> list[Symbol]:
     return [one for one in dict.fromkeys(found) if one is not symbol]
 
 
+def anchor_of(path: str) -> str:
+    """The place of an entry on its page; without dots, which the search of the book would take for classes."""
+    return path.replace(".", "-")
+
+
 def group_of(name: str) -> str:
     return name.split(".")[0]
