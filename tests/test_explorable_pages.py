@@ -79,11 +79,11 @@ def test_a_picture_is_moved_by_the_keyboard_and_says_what_it_shows(name, browser
         for box in page.locator(BOX).all():
             group, line = box.get_by_role("group").first, box.locator("[aria-live=polite]")
             assert group.get_attribute("aria-labelledby")
-            assert re.fullmatch(r"[A-Z].*\?", box.locator(".xp-question").inner_text())
+            assert re.fullmatch(r"[A-Z].*\?", box.locator(".xp-question").text_content())
             sliders = box.get_by_role("slider").all()
             assert sliders, "a picture to move has something to move"
             for slider in sliders:
-                said, read = slider.get_attribute("aria-valuetext"), line.inner_text()
+                said, read = slider.get_attribute("aria-valuetext"), line.text_content()
                 slider.focus()
                 assert page.evaluate(FOCUS)["outline"] >= 2
                 page.keyboard.press("ArrowLeft")

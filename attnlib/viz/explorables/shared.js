@@ -30,13 +30,14 @@ const name = () => `xp-${Math.random().toString(36).slice(2)}`;
 /* A number line: `along(0, 10, 20, 320)` takes 0 to 20 and 10 to 320. */
 const along = (low, high, from, to) => (x) => from + ((x - low) / (high - low)) * (to - from);
 
-/* ---- The frame: the question, a stage, controls, and one line that says the numbers ---- */
-const frame = (model, el) => {
+/* ---- The frame: the question, a stage, controls, and one line that says the numbers. `kind` is the name of the file,
+   to which its own style sheet is confined ---- */
+const frame = (model, el, kind) => {
   const question = make("p", { class: "xp-question", id: name() }, model.get("question"));
   const stage = make("div", { class: "xp-stage" });
   const controls = make("div", { class: "xp-controls" });
   const line = make("p", { class: "xp-line", "aria-live": "polite" });
-  el.append(make("div", { class: "xp", role: "group", "aria-labelledby": question.id }, question, stage, controls, line));
+  el.append(make("div", { class: `xp xp-${kind}`, role: "group", "aria-labelledby": question.id }, question, stage, controls, line));
   let said = "";
   let timer = 0;
   const say = (text) => {
@@ -81,13 +82,13 @@ const button = (label, pressed) => {
 
 /* One of several: {element, value(option)}. */
 const choice = (label, options, chosen) => {
-  const group = name();
+  const [group, legend] = [name(), make("span", { id: name() }, label)];
   const inputs = options.map(([option, text]) => {
     const input = make("input", { type: "radio", name: group, value: option });
     input.addEventListener("change", () => chosen(option));
     return [input, make("label", {}, input, text)];
   });
-  const element = make("fieldset", { class: "xp-choice" }, make("legend", {}, label), ...inputs.map(([, shown]) => shown));
+  const element = make("div", { class: "xp-choice", role: "radiogroup", "aria-labelledby": legend.id }, legend, ...inputs.map(([, shown]) => shown));
   return { element, value: (option) => inputs.forEach(([input]) => (input.checked = input.value === String(option))) };
 };
 

@@ -20,7 +20,7 @@ const table = (tokens) => {
 };
 
 const render = ({ model, el }) => {
-  const { stage, controls, say } = frame(model, el);
+  const { stage, controls, say } = frame(model, el, "softmax_temperature");
   const tokens = model.get("tokens");
   const bars = tokens.map(() => make("div", { class: "xp-bar" }));
   const numbers = tokens.map(() => make("span"));
