@@ -96,6 +96,10 @@ run: $(READY) ## re-execute notebooks and store their outputs (one: make run NB=
 experiments: $(READY) ## regenerate the stored results of the longer experiments (tens of minutes)
 	@for script in experiments/[a-z]*.py; do echo "== $$script"; $(PY) $$script; done
 
+bench: $(READY) ## measure time and memory beside the peers and store the results (some minutes, on a quiet machine)
+	@for script in benchmarks/multihead_*.py; do \
+	  echo "== $$script"; module=$${script%.py}; $(PY) -m "$${module//\//.}"; done
+
 address: $(READY) ## after editing publish.toml: set the book's address and repository everywhere
 	@$(PY) tools/set_address.py
 
