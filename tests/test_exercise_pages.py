@@ -38,13 +38,12 @@ def built(tmp_path_factory):
     notebook = f'{{"cells": [{cell}], "metadata": {{}}, "nbformat": 4, "nbformat_minor": 4}}'
     (book / "01-foundations" / "4-softmax-and-scale.ipynb").write_text(notebook, encoding="utf-8")
     settings = {
-        "extensions": ["myst_nb", "sphinxcontrib.katex", "_ext"],
+        "extensions": ["myst_nb", "_ext"],
         "master_doc": "book/index",
         "html_theme": "basic",
         "nb_execution_mode": "off",
         "myst_enable_extensions": ["dollarmath"],
         "html_math_renderer": "course_katex",
-        "katex_prerender": True,
     }
     warnings, out = io.StringIO(), folder / "_build"
     with docutils_namespace(), pytest.MonkeyPatch.context() as patch:
