@@ -17,7 +17,7 @@ export PYTHONHASHSEED ?= 0
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample gpu cell shots run experiments address clean pdf zip site links
+.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample gpu cell shots run experiments speed lighthouse address clean
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
@@ -38,15 +38,6 @@ book: $(READY) ## build the whole book, warnings as errors; ends with the path t
 
 serve: book ## build the book and serve it on http://localhost:8000 (another port: make serve PORT=8001)
 	@$(PY) tools/serve.py --port $(PORT) $(SITE)
-
-pdf: $(READY) book ## the whole book as one PDF, in _build/downloads (needs Chromium)
-	@$(PY) tools/make_pdf.py
-
-zip: $(READY) book ## the whole book for reading offline, in _build/downloads
-	@$(PY) tools/make_zip.py
-
-site: $(READY) pdf zip ## what is published, in _build/site: the book with both downloads
-	@$(PY) tools/make_site.py
 
 check: LEAVE_OUT := and not training
 check: $(READY) lint types unit doctests ## the everyday loop: lint, types, unit tests, doctests (about a minute)
@@ -105,15 +96,14 @@ run: $(READY) ## re-execute notebooks and store their outputs (one: make run NB=
 experiments: $(READY) ## regenerate the stored results of the longer experiments (tens of minutes)
 	@for script in experiments/[a-z]*.py; do echo "== $$script"; $(PY) $$script; done
 
-bench: $(READY) ## measure time and memory beside the peers and store the results (some minutes, on a quiet machine)
-	@for script in benchmarks/multihead_*.py; do \
-	  echo "== $$script"; module=$${script%.py}; $(PY) -m "$${module//\//.}"; done
+speed: $(READY) book ## measure every page of the built book as a first visitor meets it (a few minutes)
+	@$(PY) tools/page_speed.py
+
+lighthouse: $(READY) book ## let Lighthouse judge every page; it is fetched by npm when first asked for
+	@$(PY) tools/lighthouse.py
 
 address: $(READY) ## after editing publish.toml: set the book's address and repository everywhere
 	@$(PY) tools/set_address.py
-
-links: $(READY) ## ask every outside address that the texts name whether it still answers (needs the network)
-	@$(PY) tools/check_links.py
 
 clean: ## remove the built book and the environment
 	rm -rf _build .venv .venv-colab

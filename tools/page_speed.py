@@ -1,0 +1,125 @@
+"""How fast the built book's pages are for a first visitor, measured in a headless Chromium: `make speed`.
+
+Each page is opened three times with an empty cache, through a server that compresses; the medians are printed and
+stored. `done` is when the page, its fonts and its scripts are there and the browser has nothing left to do. The
+heaviest page is opened again with the processor slowed four times. CLS counts what moves while loading and on the way
+down.
+"""
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gzip_server import Server, serving
+from playwright.sync_api import sync_playwright
+
+from attnlib.data.results import save_result
+
+ROOT = Path(__file__).resolve().parent.parent
+SITE = ROOT / "_build" / "html"
+CHROMIUM = next((p for p in ("/usr/bin/chromium", "/usr/bin/google-chrome") if Path(p).exists()), None)
+LIMITS: dict[str, float] = {"kB": 500, "requests": 30, "FCP": 400, "done": 600, "CLS": 0.02}
+SLOWER, DONE_WHEN_SLOWER = 4, 1600
+
+OBSERVE = """
+  window.moved = 0;
+  new PerformanceObserver(list => { for (const e of list.getEntries()) if (!e.hadRecentInput) moved += e.value; })
+    .observe({type: 'layout-shift', buffered: true});
+"""
+DONE = """() => new Promise(done => {
+  const idle = () => document.fonts.ready.then(() => requestIdleCallback(() => done(performance.now())));
+  document.readyState === 'complete' ? idle() : addEventListener('load', () => setTimeout(idle));
+})"""
+FCP = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"
+SCROLL = """async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight / 2) {
+    scrollTo(0, y); await frame(); await frame();
+  }
+  return moved;
+}"""
+
+
+def pages() -> list[str]:
+    """The book's pages, by their address below _build/html."""
+    found = sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*.html"))
+    return [name for name in found if not name.startswith("_") and name != "index.html"]
+
+
+@contextmanager
+def chromium(*arguments: str) -> Iterator[Any]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", *arguments])
+        yield browser
+        browser.close()
+
+
+def visit(browser: Any, server: Server, name: str, slower: int = 1) -> dict[str, float]:
+    """One first visit: kilobytes, requests, milliseconds, and how much moved."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.add_init_script(OBSERVE)
+    context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
+    server.forget()
+    page.goto(server.address + name)
+    seen = {"done": page.evaluate(DONE), "FCP": page.evaluate(FCP)}
+    seen |= {"requests": len(server.sent), "kB": sum(size for _, size in server.sent) / 1000}
+    seen["CLS"] = page.evaluate(SCROLL) if slower == 1 else page.evaluate("() => moved")
+    context.close()
+    return seen
+
+
+def median(visits: list[dict[str, float]]) -> dict[str, float]:
+    return {key: round(statistics.median(visit[key] for visit in visits), 3) for key in visits[0]}
+
+
+def line(name: str, seen: dict[str, float], limits: dict[str, float] = LIMITS) -> str:
+    cells = [
+        f"{seen[key]:9.{3 if key == 'CLS' else 0}f}{' ' if seen[key] <= limits[key] else '!'}"
+        for key in LIMITS
+    ]
+    return f"{name:52}" + "".join(cells)
+
+
+def main() -> int:
+    names = sys.argv[1:] or pages()
+    if not names:
+        print("make speed: the book is not built. Run: make book")
+        return 1
+    began, load = time.perf_counter(), os.getloadavg()[0]
+    print(f"{'page (! = over the limit below)':52}" + "".join(f"{key:>9} " for key in LIMITS))
+    with serving(SITE) as server, chromium() as browser:
+        visit(browser, server, names[0])  # starts the browser's processes
+        seen = {}
+        for name in names:
+            seen[name] = median([visit(browser, server, name) for _ in range(3)])
+            print(line(name, seen[name]), flush=True)
+        heaviest = max(seen, key=lambda name: seen[name]["kB"])
+        slowed = median([visit(browser, server, heaviest, SLOWER) for _ in range(3)])
+        version = browser.version
+    print(
+        line(
+            f"{heaviest}, {SLOWER} times slower"[-52:],
+            slowed,
+            LIMITS | {"FCP": 1600, "done": DONE_WHEN_SLOWER},
+        )
+    )
+    print(line("limit", LIMITS))
+    print(f"Load of the machine before: {load:.1f} on {os.cpu_count()} cores.")
+    told = {"browser": f"Chromium {version}", "cores": os.cpu_count(), "load_before": round(load, 1)}
+    data = {"machine": told, "limits": LIMITS, "pages": seen, "slower": {"times": SLOWER, heaviest: slowed}}
+    seconds = time.perf_counter() - began
+    if not sys.argv[1:]:
+        save_result(
+            "page-speed", data, seeds=(), command="make speed", seconds=seconds, folder=ROOT / "results"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
