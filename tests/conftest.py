@@ -2,11 +2,15 @@
 
 import os
 import signal
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
 settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
