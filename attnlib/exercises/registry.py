@@ -7,13 +7,17 @@ import pkgutil
 
 from attnlib.exercises.model import Exercise
 
-CHAPTERS = {"foundations": "1 · Foundations"}  # in the order of the book
+CHAPTERS = {  # in the order of the book
+    "foundations": "1 · Foundations",
+    "self-attention": "2 · Self-Attention",
+    "multi-head": "3 · Multi-Head Attention",
+}
 
 
 @functools.cache
 def chapter(name: str) -> dict[str, Exercise]:
     """The exercises of one chapter by id, in the order of the book: by page, then from easy to hard."""
-    package = importlib.import_module(f"attnlib.exercises.{name}")
+    package = importlib.import_module(f"attnlib.exercises.{name.replace('-', '_')}")
     found: dict[str, Exercise] = {}
     for info in pkgutil.iter_modules(package.__path__):
         module = importlib.import_module(f"{package.__name__}.{info.name}")

@@ -1,0 +1,1 @@
+"""The exercises of Chapter 3, one small file for each idea."""

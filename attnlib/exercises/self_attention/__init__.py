@@ -1,0 +1,1 @@
+"""The exercises of Chapter 2, one small file for each idea."""
