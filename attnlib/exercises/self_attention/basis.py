@@ -159,8 +159,8 @@ rows = CodeExercise(
         "With tokens as rows, a projection stands on the right of X.",
         "Queries are rows. To pair each query with each key, which of the two has to be turned?",
     ),
-    commentary="With columns the same scores are written $W^\\top x$ and $q^\\top k$; with rows $x W$ and $q k^\\top$. "
-    "Either is fine; a formula that changes in between is not.",
+    commentary="With columns the same scores are written $W^\\top x$ and $q^\\top k$; with rows $x W$ and $q "
+    "k^\\top$. Either is fine; a formula that changes in between is not.",
     prerequisites=("self-attention.layer",),
     solution=scores_of_rows,
     cases=row_cases,

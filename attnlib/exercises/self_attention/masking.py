@@ -313,11 +313,11 @@ causality = ProofExercise(
     level=2,
     minutes=12,
     page=PAGE,
-    task="A layer is causal if output $i$ depends on inputs $1, \\dots, i$ alone. Prove that masked self-attention is "
-    "causal, that a stack of causal layers is causal, and that one layer that is not breaks the stack in general.",
+    task="A layer is causal if output $i$ depends on inputs $1, \\dots, i$ alone. Prove that masked self-attention "
+    "is causal, that a stack of causal layers is causal, and that one layer that is not breaks the stack in general.",
     hints=(
-        "Which inputs enter row $i$ of the weights, if the masked ones are exactly zero? Do not forget the sum in the "
-        "denominator.",
+        "Which inputs enter row $i$ of the weights, if the masked ones are exactly zero? Do not forget the sum in "
+        "the denominator.",
         "Induction over the layers: what may output $i$ of the second layer depend on?",
         "For the last part give an example: which layer lets position 1 read position 2?",
     ),

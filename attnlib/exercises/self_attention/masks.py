@@ -34,8 +34,8 @@ causal = CodeExercise(
         "Number the queries n - m, ..., n - 1 and the keys 0, ..., n - 1. When may a query look at a key?",
         "Compare a row of key numbers with a column of query numbers: a key may be seen if it is not later.",
     ),
-    commentary="The newest token sees everything, so its row is all True: a decoder that keeps its keys needs no mask "
-    "for one new token. For m < n the diagonal starts at n - m, not at 0.",
+    commentary="The newest token sees everything, so its row is all True: a decoder that keeps its keys needs no "
+    "mask for one new token. For m < n the diagonal starts at n - m, not at 0.",
     prerequisites=("foundations.masked-softmax",),
     solution=causal_mask,
     reference=causal_reference,
@@ -113,8 +113,8 @@ padding = CodeExercise(
         "Each sequence has one row of n booleans. The axis of length 1 stands for all queries.",
         "Compare the numbers of the keys with the lengths, given two more axes.",
     ),
-    commentary="The axis of length 1 says that the mask is about keys: it is the same for every query. Rows of padded "
-    "queries are computed as well and thrown away; masking them would make rows with nothing to look at.",
+    commentary="The axis of length 1 says that the mask is about keys: it is the same for every query. Rows of "
+    "padded queries are computed as well and thrown away; masking them would make rows with nothing to look at.",
     prerequisites=("self-attention.causal-mask",),
     solution=padding_mask,
     reference=padding_reference,

@@ -40,8 +40,8 @@ back = CodeExercise(
     level=1,
     minutes=6,
     page=PAGE,
-    task="Someone shuffled the tokens, Y = f(X[order]), so row i of Y belongs to token order[i]. Return the rows of Y "
-    "in the tokens' own order. (For an equivariant f this is f(X).)",
+    task="Someone shuffled the tokens, Y = f(X[order]), so row i of Y belongs to token order[i]. Return the rows of "
+    "Y in the tokens' own order. (For an equivariant f this is f(X).)",
     hints=(
         "Take order = [1, 2, 0] and follow row 0 of Y: to which place does it belong?",
         "Applying `order` once more moves everything on, which is right only for permutations that undo themselves.",
@@ -114,17 +114,17 @@ pool = CodeExercise(
     level=2,
     minutes=10,
     page=PAGE,
-    task="X (..., n, d) are the outputs of self-attention, mask (..., n) is True for real tokens. Return the mean over "
-    "the real tokens of each sequence, (..., d); zeros for a sequence without any. The result must not change when "
-    "tokens and mask are shuffled together.",
+    task="X (..., n, d) are the outputs of self-attention, mask (..., n) is True for real tokens. Return the mean "
+    "over the real tokens of each sequence, (..., d); zeros for a sequence without any. The result must not change "
+    "when tokens and mask are shuffled together.",
     hints=(
         "Which axis of X counts the tokens, and how many of them are real?",
         "A padded row must add nothing to the sum and nothing to the count.",
         "Multiply X with the mask, given one more axis; sum over the tokens; divide by the number of True, but by at "
         "least 1.",
     ),
-    commentary="Sums and means forget the order, so an equivariant layer followed by one is invariant. The count makes "
-    "the difference between a mean and a sum: two equal tokens are one vote each.",
+    commentary="Sums and means forget the order, so an equivariant layer followed by one is invariant. The count "
+    "makes the difference between a mean and a sum: two equal tokens are one vote each.",
     prerequisites=("self-attention.put-back",),
     solution=mean_of_tokens,
     cases=pool_cases,
@@ -207,8 +207,8 @@ identity alone, because the number of keys that a row may see tells its position
         "I used that the transpose of the permutation is its inverse in the last product.",
         "I said that a causal mask does not move with the tokens, and where the proof breaks.",
     ),
-    commentary="It is the architecture that forgets order, not the training. Positions have to be told, or a mask has "
-    "to break the symmetry.",
+    commentary="It is the architecture that forgets order, not the training. Positions have to be told, or a mask "
+    "has to break the symmetry.",
     prerequisites=("self-attention.put-back",),
 )
 
@@ -236,8 +236,8 @@ repair = CodeExercise(
     level=1,
     minutes=6,
     page=PAGE,
-    task="The keys of this function arrive in another order, which should change nothing. It does. Repair the function "
-    "without removing the shuffle.",
+    task="The keys of this function arrive in another order, which should change nothing. It does. Repair the "
+    "function without removing the shuffle.",
     hints=(
         "Compare the weights with and without the shuffle: which of them are they, in another order?",
         "A key and its value are two halves of one entry of a dictionary.",
