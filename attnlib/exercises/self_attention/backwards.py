@@ -291,7 +291,7 @@ zero_sum = ProofExercise(
     minutes=12,
     page=PAGE,
     task="Prove that each row of the gradient by the scores sums to zero, for every loss. Conclude that a constant "
-    "added to all keys' scores of a query is never learned, and that a bias of the keys has a gradient of exactly zero.",
+    "added to all keys' scores of a query is never learned, and that a bias of the keys always has the gradient zero.",
     hints=(
         "Sum the formula for one row over the keys, and use what the weights of a row sum to.",
         "What does the softmax do if the same number is added to all scores of a row?",
