@@ -298,7 +298,8 @@ tiling = ProofExercise(
         "The output is $a / \\ell$: what happens to it if both are multiplied by the same number?",
     ),
     proof=r"""For a set $T$ of keys let $L_T = \sum_{j \in T} e^{s_j}$ and $A_T = \sum_{j \in T} e^{s_j} v_j$. The
-output of attention over $T$ is $A_T / L_T$. A triple $(m, \ell, a)$ stands for $T$ if $e^m \ell = L_T$ and $e^m a = A_T$.
+output of attention over $T$ is $A_T / L_T$. A triple $(m, \ell, a)$ stands for $T$ if $e^m \ell = L_T$ and
+$e^m a = A_T$.
 
 1. The tile's own triple stands for it: $e^m \sum e^{s_j - m} = \sum e^{s_j}$, and likewise with the values.
 2. Let $(m, \ell, a)$ stand for $T$ and $(m', \ell', a')$ for $T'$, disjoint. Put $M = \max(m, m')$ and

@@ -117,7 +117,7 @@ key_bias = AnswerExercise(
         "What does the softmax do if all scores of a row grow by the same number?",
     ),
     commentary="The bias adds $q_i \\cdot b$ to every score of row i, and the softmax forgets what is added to a "
-    "whole row. In floating point the gradient is noise around 1e-17. So leaving it out is no mistake, and `check` never calls it one.",
+    "whole row. In floating point the gradient is noise around 1e-17. So leaving it out is no mistake.",
     prerequisites=("self-attention.zero-sum-proof",),
     choices=CHOICES,
     answer=lambda: CHOICES[0],
