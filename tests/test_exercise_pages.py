@@ -10,7 +10,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-from attnlib.exercises.registry import chapter, exercises
+from attnlib.exercises.registry import CHAPTERS, chapter, exercises
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "book"))
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The two pages of the book, alone, with one notebook that shows one exercise."""
+    """The index and the solutions, alone, with one notebook that shows one exercise."""
     import _ext.exercises
     import _ext.maths
 
@@ -28,10 +28,11 @@ def built(tmp_path_factory):
     (book / "ledger").mkdir()
     (book / "_vendor" / "katex").mkdir(parents=True)
     (book / "_vendor" / "katex" / "katex.min.css").write_text("")
-    for name in ("exercises.md", "solutions-01.md"):
+    for name in ("exercises.md", "solutions-01.md", "solutions-02.md", "solutions-03.md"):
         (book / name).write_text((ROOT / "book" / name).read_text(encoding="utf-8"), encoding="utf-8")
     (book / "index.md").write_text(
-        "# Book\n\n```{toctree}\nexercises\nsolutions-01\n01-foundations/4-softmax-and-scale\n```\n"
+        "# Book\n\n```{toctree}\nexercises\nsolutions-01\nsolutions-02\nsolutions-03\n"
+        "01-foundations/4-softmax-and-scale\n```\n"
     )
     cell = r'{"cell_type": "markdown", "metadata": {}, "source": "# Softmax\n\n> **Exercise** · write · ★ · 8 min'
     cell += r' · foundations.softmax\n>\n> Write it."}'
@@ -71,7 +72,7 @@ def test_the_index_has_every_exercise_with_what_the_filters_need(built):
     for row, one in zip(rows, exercises().values(), strict=True):
         assert one.title in row.text and one.id in row.text
         assert row["data-kind"] == one.kind and row["data-level"] == str(one.level)
-        assert row["data-minutes"] == str(one.minutes) and row["data-chapter"].startswith("1 ·")
+        assert row["data-minutes"] == str(one.minutes) and row["data-chapter"] == CHAPTERS[one.chapter]
 
 
 def test_the_index_links_to_the_exercise_in_its_notebook(built):
