@@ -5,7 +5,7 @@ A position is told by nothing, by its index t, by t / (N - 1), by sinusoids or b
 layer of attention, or two with feed-forward networks between; training shows one length or many. Also: what each way
 does to the scale of the first layer's input. Stores attnlib/data/results/positions.json.
 
-    python experiments/positions.py            # about 6 minutes on one thread
+    python experiments/positions.py            # about 5 minutes on one thread
     python experiments/positions.py --quick    # about 10 seconds, prints, stores nothing
 """
 

@@ -133,6 +133,23 @@ def test_the_set_experiment_measures_what_its_file_holds(monkeypatch: pytest.Mon
             assert_spread_is_that_of_the_trials(entry["accuracy"], len(sets.SEEDS), len(stored["lengths"]))
 
 
+def test_the_positions_experiment_measures_what_its_file_holds(monkeypatch: pytest.MonkeyPatch):
+    positions = script("positions")
+    monkeypatch.setattr(positions, "LENGTHS", (8, 20))
+    accuracy, true_mass = positions.trial("sinusoid", "one layer", "many lengths", 0, steps=2, size=5)
+    assert len(accuracy) == len(true_mass) == 2
+    stored = load_result("positions")
+    assert stored["models"].keys() == positions.DEPTHS.keys()
+    for by_training in stored["models"].values():
+        assert by_training.keys() == positions.TRAINED.keys()
+        for by_positions in by_training.values():
+            assert tuple(by_positions) == positions.POSITIONS
+            for entry in by_positions.values():
+                assert_spread_is_that_of_the_trials(entry["accuracy"], 5, len(stored["lengths"]))
+    measured = positions.first_input("index", 0)["scale"]
+    np.testing.assert_allclose(stored["first_input"]["index"]["scale"]["trials"][0], measured, rtol=1e-3)
+
+
 def assert_spread_is_that_of_the_trials(entry: dict, *shape: int):
     trials = np.array(entry["trials"])
     assert trials.shape == shape

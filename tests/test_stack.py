@@ -63,6 +63,20 @@ def test_a_layer_norm_before_attention_hides_a_plain_index():
     assert_close(hidden(tokens()[:, order]), hidden(tokens())[:, order], "float64")
 
 
+@pytest.mark.parametrize("positions", ["index", "normalised"])
+def test_with_a_plain_index_scores_are_a_straight_line_in_the_key(positions: str):
+    """So among equal tokens the first layer looks most at an end, whatever its weights: never three steps back."""
+    model = tiny(positions=positions)
+    with capture(model) as seen:
+        model(torch.zeros(1, N, dtype=torch.long))
+    steps = seen["blocks.0.attention.P"].log().diff(dim=-1)
+    assert_close(steps, steps[..., :1].expand_as(steps), "float32")
+    curved = tiny(positions="sinusoid")
+    with capture(curved) as seen:
+        curved(torch.zeros(1, N, dtype=torch.long))
+    assert seen["blocks.0.attention.P"].log().diff(n=2, dim=-1).abs().max() > 1e-3
+
+
 def test_a_causal_stack_never_sees_what_comes_later():
     model, t = tiny(causal=True, d_hidden=17, norm=True), tokens()
     later = t.clone()
