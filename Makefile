@@ -17,7 +17,7 @@ export PYTHONHASHSEED ?= 0
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample gpu cell shots run experiments speed lighthouse address clean
+.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample gpu cell shots run experiments bench speed lighthouse address clean
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
@@ -101,6 +101,10 @@ speed: $(READY) book ## measure every page of the built book as a first visitor 
 
 lighthouse: $(READY) book ## let Lighthouse judge every page; it is fetched by npm when first asked for
 	@$(PY) tools/lighthouse.py
+
+bench: $(READY) ## measure time and memory beside the peers and store the results (some minutes, on a quiet machine)
+	@for script in benchmarks/multihead_*.py; do \
+	  echo "== $$script"; module=$${script%.py}; $(PY) -m "$${module//\//.}"; done
 
 address: $(READY) ## after editing publish.toml: set the book's address and repository everywhere
 	@$(PY) tools/set_address.py

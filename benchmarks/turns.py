@@ -1,0 +1,47 @@
+"""Measuring in turns: every contestant works once in each round, so that all meet the same noise."""
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Work = Callable[[], Any]
+
+
+def in_turns(
+    contestants: Mapping[str, Work], rounds: int, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, list[float]]:
+    """Seconds of every contestant in every round, after two rounds that do not count.
+
+    The order turns with the rounds, so that nobody always follows the same neighbour.
+    """
+    names, seconds = list(contestants), {name: [] for name in contestants}
+    for turn in range(-2, rounds):
+        start = turn % len(names)
+        for name in names[start:] + names[:start]:
+            started = clock()
+            contestants[name]()
+            if turn >= 0:
+                seconds[name].append(clock() - started)
+    return seconds
+
+
+def summary(seconds: Mapping[str, list[float]]) -> dict[str, dict[str, float]]:
+    """For each contestant the median and the least time in milliseconds."""
+    return {
+        name: {"median_ms": digits(1e3 * statistics.median(times)), "least_ms": digits(1e3 * min(times))}
+        for name, times in seconds.items()
+    }
+
+
+def ratio(seconds: Mapping[str, list[float]], one: str, other: str) -> dict[str, float]:
+    """How many times as long `one` takes: the median over rounds, its quartiles, and the ratio of the least times."""
+    by_round = [a / b for a, b in zip(seconds[one], seconds[other], strict=True)]
+    low, middle, high = statistics.quantiles(by_round, n=4)
+    least = min(seconds[one]) / min(seconds[other])
+    return {"median": digits(middle), "low": digits(low), "high": digits(high), "of_least": digits(least)}
+
+
+def digits(number: float) -> float:
+    """Three digits: more would be noise."""
+    return float(f"{number:.3g}")

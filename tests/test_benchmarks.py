@@ -1,0 +1,71 @@
+"""The benchmarks measure what they say: all in turn, ratios within a round, and the stored ones name their peers."""
+
+import itertools
+import math
+
+import pytest
+import torch
+
+from attnlib.data.results import load_result
+from benchmarks.multihead_memory import KINDS, SIZES, exponent
+from benchmarks.multihead_time import Bare, Naive, PyTorch
+from benchmarks.turns import in_turns, ratio, summary
+
+
+def test_everybody_works_once_in_each_round_and_not_always_behind_the_same():
+    order, ticks = [], itertools.count()
+    work = {name: (lambda name=name: order.append(name)) for name in "abc"}
+    seconds = in_turns(work, 6, clock=lambda: float(next(ticks)))
+    assert len(order) == 3 * 8 and all(len(times) == 6 for times in seconds.values())
+    rounds = [order[i : i + 3] for i in range(0, len(order), 3)]
+    assert all(sorted(done) == ["a", "b", "c"] for done in rounds)
+    assert {done[0] for done in rounds} == {"a", "b", "c"}
+    assert all(time == 1.0 for times in seconds.values() for time in times)
+
+
+def test_ratios_are_taken_within_a_round():
+    noisy = {"one": [1.0, 10.0, 100.0, 1.0], "other": [2.0, 20.0, 200.0, 4.0]}
+    assert ratio(noisy, "one", "other")["median"] == 0.5
+    assert ratio(noisy, "one", "other")["of_least"] == 0.5
+    assert summary(noisy)["one"] == {"median_ms": 5500.0, "least_ms": 1000.0}
+
+
+def test_the_exponent_of_a_power_is_that_power():
+    assert exponent([7 * n**2 for n in SIZES]) == 2.0
+    assert exponent([3 * n for n in SIZES]) == 1.0
+
+
+def test_the_peers_compute_the_same_layer():
+    """Bare, naive and PyTorch's module with the weights of one of them: a race of equals."""
+    naive, bare, pytorch = Naive(6, 3).double(), Bare(6, 3).double(), PyTorch(6, 3).double()
+    together = torch.cat([naive.W_Q.weight, naive.W_K.weight, naive.W_V.weight])
+    with torch.no_grad():
+        for W, b in [(bare.W_QKV.weight, bare.W_QKV.bias), (pytorch.layer.in_proj_weight, None)]:
+            W.copy_(together)
+            if b is not None:
+                b.copy_(torch.cat([naive.W_Q.bias, naive.W_K.bias, naive.W_V.bias]))
+        pytorch.layer.in_proj_bias.copy_(bare.W_QKV.bias)
+        for out in (bare.W_O, pytorch.layer.out_proj):
+            out.load_state_dict(naive.W_O.state_dict())
+    X = torch.randn(2, 5, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(bare(X), naive(X))
+    torch.testing.assert_close(pytorch(X), naive(X))
+
+
+def test_memory_grows_with_the_length_unless_somebody_asks_for_the_weights():
+    stored = load_result("multihead-memory")
+    assert tuple(stored["n"]) == SIZES and set(stored["peak_bytes"]) == set(KINDS)
+    assert all(stored["exponent"][kind] == exponent(stored["peak_bytes"][kind]) for kind in KINDS)
+    assert (
+        stored["exponent"]["forward and backward"] < 1.1 < 1.8 < stored["exponent"]["asked for the weights"]
+    )
+    assert stored["peak_bytes"]["asked for the weights"][-1] > stored["bytes_of_the_weights"][-1]
+
+
+@pytest.mark.parametrize("part", ["layer", "reference"])
+def test_the_stored_times_name_every_peer(part):
+    stored = load_result("multihead-time")
+    for kind in ("two_threads_wall", "one_thread_processor"):
+        found = stored[part][kind]
+        assert all(math.isfinite(ratio["median"]) for ratio in found["ratios"].values())
+        assert {name for pair in found["ratios"] for name in pair.split(" / ")} == set(found["times"])
