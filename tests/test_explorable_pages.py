@@ -195,3 +195,27 @@ def test_a_picture_that_fails_says_so_and_is_seen(fault, browser, origin):
     assert page.locator(".explorable-failed").first.is_visible()
     assert page.locator(f"{BOX} > .drawing").first.is_visible(), "the figure stays"
     context.close()
+
+
+def test_the_query_is_dragged_with_a_mouse_and_placed_with_a_finger(browser, origin):
+    found = [name for name in WITH if "QueryInThePlane" in (pages.SITE / name).read_text("utf8")]
+    if not found:
+        pages.missing("the book is not built: run `make book`, then this again.")
+    with pages.Opened(browser, origin + found[0], has_touch=True) as opened:
+        page = opened.page
+        bring_all(page)
+        box = page.locator('[data-explorable="QueryInThePlane"]')
+        box.evaluate("box => box.scrollIntoView({block: 'center'})")
+        across, up = (slider for slider in box.get_by_role("slider").all())
+        handle = box.locator(".xp-handle").bounding_box()
+        middle = (handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2)
+        page.mouse.move(*middle)
+        page.mouse.down()
+        page.mouse.move(middle[0] - 60, middle[1] + 40, steps=4)
+        page.mouse.up()
+        dragged = float(across.input_value()), float(up.input_value())
+        assert dragged[0] < 0 and 0.5 < dragged[1] < 1.5, dragged
+        plane = box.locator(".xp svg").first.bounding_box()
+        page.touchscreen.tap(plane["x"] + 0.75 * plane["width"], plane["y"] + 0.85 * plane["height"])
+        assert float(across.input_value()) > 1 and float(up.input_value()) < -1
+        assert "and the output (" in box.locator(".xp-line").text_content()

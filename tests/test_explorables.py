@@ -42,7 +42,9 @@ SAMPLES = {
     "LengthAndAccuracy": lambda: explorables.LengthAndAccuracy(load_result("bottleneck"), length=20),
     "QueryInThePlane": lambda: explorables.QueryInThePlane(*three_tokens(), np.array([1.0, 2.0])),
     "ScoresAndWidth": lambda: explorables.ScoresAndWidth(d_k=64),
-    "SoftmaxTemperature": lambda: explorables.SoftmaxTemperature(["the", "black", "cat"], [1, 6, 7], 2.0),
+    "SoftmaxTemperature": lambda: explorables.SoftmaxTemperature(
+        ["the", "black", "cat"], [1.0, 6.0, 7.0], 2.0
+    ),
 }
 
 

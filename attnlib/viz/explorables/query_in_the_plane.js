@@ -101,7 +101,7 @@ const render = ({ model, el }) => {
     });
     q.forEach((x, c) => sliders[c].value(x, show(x)));
     const pair = (point) => `(${point.map((x) => show(x)).join(", ")})`;
-    const shares = tokens.map((token, j) => `${token} ${show(p[j])}`).join(", ");
+    const shares = tokens.map((token, j) => `“${token}” ${show(p[j])}`).join(", ");
     keys.svg.setAttribute("aria-label", `Keys of ${tokens.join(", ")}, and the query at ${pair(q)}.`);
     values.svg.setAttribute("aria-label", `Values with their hull, and the output at ${pair(o)} inside it.`);
     say(`The query ${pair(q)} gives the weights ${shares} and the output ${pair(o)}.`);
