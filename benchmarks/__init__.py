@@ -1,1 +1,1 @@
-"""Times and memory beside the peers: `make bench` runs each module here and stores its result for the book."""
+"""Measured and stored for the book: `make bench` for times and memory beside the peers, `make gpu` on a GPU."""
