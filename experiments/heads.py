@@ -5,7 +5,7 @@ One layer of attention must fetch two, four or eight neighbours at once; its hea
 Also: few heads trained four times as long, and heads that share keys and values. Stores
 attnlib/data/results/heads.json.
 
-    python experiments/heads.py            # about 8 minutes on one thread
+    python experiments/heads.py            # about 6 minutes on one thread
     python experiments/heads.py --quick    # about 10 seconds, prints, stores nothing
 """
 

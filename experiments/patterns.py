@@ -4,7 +4,7 @@ Small models are trained on tasks with known attention, and their heads are scor
 two tasks show entropy and distance by layer, which heads matter, how many can go, and how alike they are. Stores
 attnlib/data/results/patterns.json.
 
-    python experiments/patterns.py            # about 8 minutes on one thread
+    python experiments/patterns.py            # about 3 minutes on one thread
     python experiments/patterns.py --quick    # about 20 seconds, prints, stores nothing
 """
 

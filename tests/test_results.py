@@ -150,6 +150,39 @@ def test_the_positions_experiment_measures_what_its_file_holds(monkeypatch: pyte
     np.testing.assert_allclose(stored["first_input"]["index"]["scale"]["trials"][0], measured, rtol=1e-3)
 
 
+def test_the_heads_experiment_measures_what_its_file_holds():
+    heads = script("heads")
+    one = heads.trial((-1, 1), 0, steps=2, size=20, n_heads=2)
+    assert len(one["offset"]) == 2 and 0 <= one["nearest"] <= one["distance"] <= 1
+    stored = load_result("heads")
+    for name, by_heads in stored["swept"].items():
+        assert [int(h) for h in by_heads] == list(heads.HEADS[name])
+        assert len({entry["parameters"] for entry in by_heads.values()}) == 1  # nothing but h differs
+        for h, entry in by_heads.items():
+            assert_spread_is_that_of_the_trials(entry["accuracy"], len(heads.SEEDS))
+            assert all(len(looked["offset"]) == int(h) for looked in entry["looked"])
+    for by_groups in stored["shared"]["by_width"].values():
+        parameters = [entry["parameters"] for entry in by_groups.values()]
+        assert parameters == sorted(parameters) and len(set(parameters)) == len(heads.KV_HEADS)
+
+
+def test_the_patterns_experiment_measures_what_its_file_holds():
+    patterns = script("patterns")
+    _, one = patterns.deep("recall", 0, steps=2, size=5)
+    stored = load_result("patterns")
+    assert stored["known"].keys() == patterns.KNOWN.keys() and stored["layers"].keys() == patterns.DEEP.keys()
+    L, H = patterns.LAYERS, patterns.HEADS
+    for layers in stored["layers"].values():
+        assert layers.keys() == one.keys()
+        assert_spread_is_that_of_the_trials(layers["evenness"], len(patterns.SEEDS), L, H)
+        assert_spread_is_that_of_the_trials(layers["pruned"], len(patterns.SEEDS), 4, L * H + 1)
+    for shown in stored["shown"]:
+        P = np.array(shown["hundredths"])
+        assert P.shape == (L, H, patterns.LENGTH, patterns.LENGTH)
+        assert abs(P.sum(-1) - 100).max() <= patterns.LENGTH / 2  # rounded to hundredths
+        assert (np.triu(P, 1) == 0).all()
+
+
 def assert_spread_is_that_of_the_trials(entry: dict, *shape: int):
     trials = np.array(entry["trials"])
     assert trials.shape == shape
