@@ -11,7 +11,7 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
     2  Self-attention       reference.layers  .masks, and their twins in nn
                             models.stack, train.toy, data.anomaly  .recall, interpret.distance  .patterns  .capture
     3  Multi-head           reference.heads  .projections  .multihead  .grouped  .gates, and nn.multihead
-                            data.offsets, interpret.importance
+                            data.offsets  .agreement, interpret.importance
 
 Importing this package loads neither NumPy nor torch; import the module that you need.
 """

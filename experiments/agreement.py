@@ -6,7 +6,7 @@ Measured there: how often the verb's number is right, how much weight each head 
 distance would get, and what happens without the head that looks there most. Stores
 attnlib/data/results/agreement.json.
 
-    python experiments/agreement.py            # about 4 minutes on one thread
+    python experiments/agreement.py            # about 3 minutes on one thread
     python experiments/agreement.py --quick    # about 20 seconds, prints, stores nothing
 """
 

@@ -183,6 +183,17 @@ def test_the_patterns_experiment_measures_what_its_file_holds():
         assert (np.triu(P, 1) == 0).all()
 
 
+@pytest.mark.training
+def test_the_agreement_experiment_measures_what_its_file_holds():
+    agreement = script("agreement")
+    test = agreement.corpus(40, lengths=agreement.LENGTHS, split="test", seed=5)
+    one = agreement.trial(0, test, steps=2, train_size=100)
+    stored = load_result("agreement")
+    assert one.keys() <= stored.keys()
+    for key in one:
+        assert_spread_is_that_of_the_trials(stored[key], len(agreement.SEEDS), *np.shape(one[key]))
+
+
 def assert_spread_is_that_of_the_trials(entry: dict, *shape: int):
     trials = np.array(entry["trials"])
     assert trials.shape == shape
