@@ -17,7 +17,7 @@ export PYTHONHASHSEED ?= 0
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample gpu cell shots run experiments bench speed lighthouse address clean
+.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample gpu cell shots run experiments bench speed lighthouse address clean pdf zip site
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
@@ -38,6 +38,15 @@ book: $(READY) ## build the whole book, warnings as errors; ends with the path t
 
 serve: book ## build the book and serve it on http://localhost:8000 (another port: make serve PORT=8001)
 	@$(PY) tools/serve.py --port $(PORT) $(SITE)
+
+pdf: $(READY) book ## the whole book as one PDF, in _build/downloads (needs Chromium)
+	@$(PY) tools/make_pdf.py
+
+zip: $(READY) book ## the whole book for reading offline, in _build/downloads
+	@$(PY) tools/make_zip.py
+
+site: $(READY) pdf zip ## what is published, in _build/site: the book with both downloads
+	@$(PY) tools/make_site.py
 
 check: LEAVE_OUT := and not training
 check: $(READY) lint types unit doctests ## the everyday loop: lint, types, unit tests, doctests (about a minute)

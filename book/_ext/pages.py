@@ -177,6 +177,15 @@ def drop_what_nothing_asks_for(app: Sphinx, exception: Exception | None) -> None
             file.unlink(missing_ok=True)
 
 
+def search_from_a_disk(app: Sphinx, exception: Exception | None) -> None:
+    """The search shows a line of each page that it finds; a page on a disk may not read others, so not there."""
+    options = Path(app.outdir) / "_static" / "documentation_options.js"
+    if exception or not options.exists():
+        return
+    text = options.read_text("utf8")
+    options.write_text(text.replace("SUMMARY: true", 'SUMMARY: location.protocol !== "file:"'), "utf8")
+
+
 def forget_after_warnings(app: Sphinx, exception: Exception | None) -> None:
     """A build with warnings is not remembered: the next one finds them again, instead of passing for want of news."""
     if app._warncount:
@@ -191,4 +200,5 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", tidy_what_is_written)
     app.connect("html-page-context", add_to_body)
     app.connect("build-finished", drop_what_nothing_asks_for)
+    app.connect("build-finished", search_from_a_disk)
     app.connect("build-finished", forget_after_warnings)

@@ -1,0 +1,213 @@
+"""What readers take with them: the PDF is the whole book and can be read by everyone; the archive opens from a disk."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+from pypdf import PdfReader
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import make_site  # noqa: E402
+import make_zip  # noqa: E402
+import set_address  # noqa: E402
+import single_page  # noqa: E402
+
+SITE = ROOT / "_build" / "html"
+PAGES = single_page.contents(ROOT)
+ADDRESS = set_address.wanted(ROOT)["site"]
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def run(tool: str) -> str:
+    done = subprocess.run([sys.executable, f"tools/{tool}"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def title(page: single_page.Page) -> str:
+    """The title as the built page has it."""
+    heading = BeautifulSoup((SITE / f"{page.name}.html").read_text(), "html.parser").select_one("article h1")
+    assert heading is not None
+    for link in heading.select(".headerlink"):
+        link.decompose()
+    return heading.get_text()
+
+
+# ---- One page of many, in memory ------------------------------------------------------------------------------------
+
+
+def test_the_solutions_stand_at_the_back():
+    assert PAGES[0].name == "book/intro"
+    assert "/solutions-" in PAGES[-1].name and "/solutions-" not in PAGES[-3].name
+    assert len({page.key for page in PAGES}) == len(PAGES)
+
+
+@pytest.mark.parametrize(
+    ("link", "leads_to"),
+    [
+        ("#eq-a", "#one-a--eq-a"),
+        ("../two.html", "#two"),
+        ("../two.html#c001", "#two--c001"),
+        ("https://example.org/x", "https://example.org/x"),
+        ("../../genindex.html#A", "https://book.example/genindex.html#A"),
+    ],
+)
+def test_links_between_pages_stay_inside_the_document(link, leads_to):
+    page = single_page.Page("book/one/a", "")
+    keys = {"book/one/a": "one-a", "book/two": "two"}
+    assert single_page.target(link, page, keys, "https://book.example/") == leads_to
+
+
+@pytest.mark.built
+def test_in_the_single_page_every_id_is_unique_and_every_link_leads_somewhere():
+    soup = BeautifulSoup(single_page.assemble(ROOT, SITE, ADDRESS), "html.parser")
+    ids = [str(element["id"]) for element in soup.select("[id]")]
+    assert len(ids) == len(set(ids)) > 1000
+    inside = {str(a["href"])[1:] for a in soup.select('a[href^="#"]')}
+    assert inside <= set(ids) and len(inside) > 500
+    drawn = {str(use.get("xlink:href") or use["href"])[1:] for use in soup.select("use")}
+    assert drawn <= set(ids) and drawn
+    assert not soup.select("script, form, .headerlink, details:not([open])")
+    assert all((ROOT / "_build" / str(image["src"])).exists() for image in soup.select("img"))
+
+
+# ---- The PDF --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pdf() -> PdfReader:
+    if CHROMIUM is None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
+            "no Chromium to print the book with."
+        )
+    print(run("make_pdf.py"))
+    return PdfReader(ROOT / "_build" / "downloads" / "attention-executed.pdf")
+
+
+@pytest.fixture(scope="module")
+def texts(pdf: PdfReader) -> list[str]:
+    return [page.extract_text() for page in pdf.pages]
+
+
+@pytest.mark.built
+@pytest.mark.browser
+def test_the_pdf_is_tagged_has_an_outline_and_says_its_language(pdf):
+    root = pdf.trailer["/Root"]
+    assert root["/MarkInfo"]["/Marked"] and "/StructTreeRoot" in root and root["/Lang"] == "en"
+    assert pdf.metadata.title == "Attention, Executed"
+    outline = repr([entry.title for entry in flat(pdf.outline)])
+    missing = [title(page) for page in PAGES if repr(title(page))[1:-1] not in outline]
+    assert not missing
+    parts = {page.part for page in PAGES} - {""}
+    assert parts <= {entry.title for entry in pdf.outline if not isinstance(entry, list)}
+
+
+def flat(entries):
+    for entry in entries:
+        if isinstance(entry, list):
+            yield from flat(entry)
+        else:
+            yield entry
+
+
+@pytest.mark.built
+@pytest.mark.browser
+def test_the_contents_name_the_page_on_which_each_chapter_begins(pdf, texts):
+    places = pdf.named_destinations
+    listed = " ".join(texts[1:3])
+    listed = re.sub(r"\s+", " ", listed)
+    for page in PAGES:
+        number = pdf.get_destination_page_number(places[f"/{page.key}"])
+        assert f"{title(page)} {number + 1}" in listed, page.name
+        words = re.sub(r"\s+", " ", texts[number])
+        assert title(page) in words, page.name
+
+
+@pytest.mark.built
+@pytest.mark.browser
+def test_the_pdf_holds_the_last_words_of_the_book_and_nothing_raw(texts):
+    text = "\n".join(texts)
+    last = BeautifulSoup((SITE / f"{PAGES[-1].name}.html").read_text(), "html.parser")
+    words = last.select("article p, article li")[-1].get_text().split()
+    assert "".join(words[-6:]) in "".join("".join(texts[-2:]).split())
+    for raw in ("$$", r"\frac", r"\tag", "[object", "Show the code", "Hint 1"):
+        assert raw not in text, raw
+    shown = "\n".join((SITE / f"{page.name}.html").read_text() for page in PAGES)
+    assert ("undefined" in text) <= ("undefined" in shown)
+    empty = [number + 1 for number, words in enumerate(texts) if not words.strip()]
+    print(f"{len(texts)} pages")
+    assert not empty and len(texts) > 5 * len(PAGES)
+
+
+# ---- The archive and the site ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.built
+def test_the_archive_has_every_page_needs_no_address_and_is_the_same_twice(tmp_path):
+    number = make_zip.pack(SITE, tmp_path / "one.zip")
+    make_zip.pack(SITE, tmp_path / "two.zip")
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+    with zipfile.ZipFile(tmp_path / "one.zip") as packed:
+        names = packed.namelist()
+        assert len(names) == number and all(name.startswith("attention-executed/") for name in names)
+        assert {f"attention-executed/{page.name}.html" for page in PAGES} <= set(names)
+        pages = [packed.read(name).decode() for name in names if name.endswith(".html")]
+    loaded = re.findall(
+        r'<(?:script|img|link rel="(?:stylesheet|preload|icon)")[^>]*(?:src|href)="([^"]*)"', "".join(pages)
+    )
+    assert len(loaded) > 10 * len(PAGES)
+    assert [link for link in loaded if re.match(r"https?:|//|/", link)] == []
+
+
+@pytest.mark.built
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_the_unpacked_archive_opens_from_the_disk_and_can_be_searched(tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    make_zip.pack(SITE, tmp_path / "book.zip")
+    zipfile.ZipFile(tmp_path / "book.zip").extractall(tmp_path)
+    faults: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("requestfailed", lambda request: faults.append(request.url))
+        page.on("request", lambda request: request.url.startswith("http") and faults.append(request.url))
+        page.goto((tmp_path / "attention-executed" / "index.html").as_uri())
+        page.wait_for_url("**/book/intro.html")
+        page.get_by_role("link", name="How to use this book").first.click()
+        page.get_by_role("heading", name="How to use this book").wait_for()
+        page.goto((tmp_path / "attention-executed" / "search.html").as_uri() + "?q=softmax")
+        page.locator("#search-results li a").first.click()
+        page.locator("article h1").wait_for()
+        assert "/book/" in page.url and not faults
+        browser.close()
+
+
+def test_the_published_pages_link_to_the_downloads_beside_them_with_their_sizes(tmp_path):
+    book, downloads, site = tmp_path / "html", tmp_path / "downloads", tmp_path / "site"
+    (book / "book").mkdir(parents=True)
+    downloads.mkdir()
+    (downloads / "b.zip").write_bytes(b"x" * 1_240_000)
+    link = '<a class="x" href="https://b.example/downloads/b.zip">as an archive</a>'
+    (book / "book" / "intro.html").write_text(f"<p>{link}.</p>")
+    (book / "other.html").write_text("<p>Nothing.</p>")
+    assert make_site.put_together(book, downloads, site, "https://b.example/") == 1
+    written = (site / "book" / "intro.html").read_text()
+    assert written == '<p><a class="x" href="../downloads/b.zip">as an archive (1.2 MB)</a>.</p>'
+    assert (site / "downloads" / "b.zip").exists() and (site / ".nojekyll").exists()
+
+
+@pytest.mark.built
+def test_a_plain_build_names_both_downloads_by_their_published_address():
+    intro = (SITE / "book" / "intro.html").read_text()
+    for name in ("attention-executed.pdf", "attention-executed.zip"):
+        assert f'href="{ADDRESS}downloads/{name}"' in intro

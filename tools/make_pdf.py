@@ -1,0 +1,85 @@
+"""Print the whole book into one PDF: `python tools/make_pdf.py`, after `make book`. It is tagged and has an outline.
+
+The book is printed twice, because a page's number is known only once everything is printed: the first time to learn
+the numbers, the second time with them in the table of contents.
+"""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import pikepdf
+from playwright.sync_api import Browser, sync_playwright
+from pypdf import PdfReader
+from set_address import wanted
+from single_page import assemble
+
+ROOT = Path(__file__).resolve().parent.parent
+SITE, PAGE = ROOT / "_build" / "html", ROOT / "_build" / "book.html"
+PDF = ROOT / "_build" / "downloads" / "attention-executed.pdf"
+
+
+def chromium() -> str:
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if found := shutil.which(name):
+            return found
+    raise SystemExit(
+        "make pdf: a Chromium browser prints the book, and there is none. Try: sudo apt-get install chromium"
+    )
+
+
+def print_page(browser: Browser, page: Path, pdf: Path) -> None:
+    """Print without scripts, so that each figure is the one that a page has without them."""
+    context = browser.new_context(java_script_enabled=False, color_scheme="light")
+    opened = context.new_page()
+    opened.goto(page.as_uri(), wait_until="load")
+    opened.pdf(path=pdf, print_background=True, prefer_css_page_size=True, tagged=True, outline=True)
+    context.close()
+
+
+def page_numbers(pdf: Path) -> dict[str, int]:
+    """The page number of each place that a link of the document leads to, by its name."""
+    reader = PdfReader(pdf)
+    places = reader.named_destinations.items()
+    return {name.lstrip("/"): (reader.get_destination_page_number(place) or 0) + 1 for name, place in places}
+
+
+def pack(loose: Path, pdf: Path) -> None:
+    """Store the many small objects of a tagged document together, which halves the file."""
+    with pikepdf.open(loose) as document:
+        document.save(pdf, object_stream_mode=pikepdf.ObjectStreamMode.generate, linearize=True)
+
+
+def up_to_date() -> bool:
+    """Is the PDF younger than the pages and than what makes it?"""
+    sources = [*SITE.rglob("*.html"), *SITE.rglob("*.css"), *(ROOT / "tools").glob("*.*"), ROOT / "_toc.yml"]
+    return PDF.exists() and PDF.stat().st_mtime > max(file.stat().st_mtime for file in sources)
+
+
+def make() -> None:
+    address = wanted()["site"]
+    PDF.parent.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        draft = Path(folder) / "draft.pdf"
+        PAGE.write_text(assemble(ROOT, SITE, address), encoding="utf-8")
+        print_page(browser, PAGE, draft)
+        PAGE.write_text(assemble(ROOT, SITE, address, page_numbers(draft)), encoding="utf-8")
+        print_page(browser, PAGE, draft)
+        pack(draft, PDF)
+
+
+def main() -> int:
+    if not (SITE / "book" / "intro.html").exists():
+        print("make pdf: the book is not built. Run: make book")
+        return 1
+    if not up_to_date():
+        make()
+    pages = len(PdfReader(PDF).pages)
+    print(f"The book as a PDF: {PDF} ({pages} pages, {PDF.stat().st_size / 1e6:.1f} MB)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
