@@ -17,7 +17,7 @@ export PYTHONHASHSEED ?= 0
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample gpu cell shots run experiments bench speed lighthouse address clean pdf zip site
+.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample gpu cell shots run experiments bench speed lighthouse address clean pdf zip site links
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
@@ -117,6 +117,9 @@ bench: $(READY) ## measure time and memory beside the peers and store the result
 
 address: $(READY) ## after editing publish.toml: set the book's address and repository everywhere
 	@$(PY) tools/set_address.py
+
+links: $(READY) ## ask every outside address that the texts name whether it still answers (needs the network)
+	@$(PY) tools/check_links.py
 
 clean: ## remove the built book and the environment
 	rm -rf _build .venv .venv-colab

@@ -19,9 +19,13 @@ from gzip_server import Server, serving
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
 FOUND = sorted(str(page.relative_to(SITE)) for page in SITE.rglob("*.html")) if SITE.exists() else []
+# index.html and the old addresses only lead on.
 PAGES = [
-    page for page in FOUND if not page.startswith("_") and page != "index.html"
-]  # index.html leads to the intro
+    page
+    for page in FOUND
+    if not page.startswith("_")
+    and 'http-equiv="refresh"' not in (SITE / page).read_text("utf8")[:600].lower()
+]
 WIDTHS = (1280, 390)
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 HEAVIEST, MOST_REQUESTS, MOST_MOVED = 500, 30, 0.02  # kilobytes as they travel, answers, layout shift

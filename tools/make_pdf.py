@@ -8,10 +8,10 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pikepdf
 from playwright.sync_api import Browser, sync_playwright
-from pypdf import PdfReader
 from set_address import wanted
 from single_page import assemble
 
@@ -40,9 +40,9 @@ def print_page(browser: Browser, page: Path, pdf: Path) -> None:
 
 def page_numbers(pdf: Path) -> dict[str, int]:
     """The page number of each place that a link of the document leads to, by its name."""
-    reader = PdfReader(pdf)
-    places = reader.named_destinations.items()
-    return {name.lstrip("/"): (reader.get_destination_page_number(place) or 0) + 1 for name, place in places}
+    with pikepdf.open(pdf) as document:
+        numbers: dict[Any, int] = {page.objgen: number for number, page in enumerate(document.pages, 1)}
+        return {name.lstrip("/"): numbers[place[0].objgen] for name, place in document.Root.Dests.items()}
 
 
 def pack(loose: Path, pdf: Path) -> None:
@@ -51,9 +51,19 @@ def pack(loose: Path, pdf: Path) -> None:
         document.save(pdf, object_stream_mode=pikepdf.ObjectStreamMode.generate, linearize=True)
 
 
+def size(pdf: Path) -> str:
+    """`293 pages, 7.5 MB`"""
+    with pikepdf.open(pdf) as document:
+        return f"{len(document.pages)} pages, {pdf.stat().st_size / 1e6:.1f} MB"
+
+
 def up_to_date() -> bool:
     """Is the PDF younger than the pages and than what makes it?"""
-    sources = [*SITE.rglob("*.html"), *SITE.rglob("*.css"), *(ROOT / "tools").glob("*.*"), ROOT / "_toc.yml"]
+    makers = [
+        ROOT / "_toc.yml",
+        *(ROOT / "tools" / name for name in ("make_pdf.py", "single_page.py", "pdf.css")),
+    ]
+    sources = [*SITE.rglob("*.html"), *SITE.rglob("*.css"), *makers]
     return PDF.exists() and PDF.stat().st_mtime > max(file.stat().st_mtime for file in sources)
 
 
@@ -76,8 +86,7 @@ def main() -> int:
         return 1
     if not up_to_date():
         make()
-    pages = len(PdfReader(PDF).pages)
-    print(f"The book as a PDF: {PDF} ({pages} pages, {PDF.stat().st_size / 1e6:.1f} MB)")
+    print(f"The book as a PDF: {PDF} ({size(PDF)})")
     return 0
 
 

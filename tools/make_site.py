@@ -9,7 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from pypdf import PdfReader
+from make_pdf import size as size_of_pdf
 from set_address import wanted
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -17,9 +17,8 @@ BOOK, DOWNLOADS, SITE = (ROOT / "_build" / name for name in ("html", "downloads"
 
 
 def size(file: Path) -> str:
-    """`7.5 MB`, and of a PDF also its pages."""
-    megabytes = f"{file.stat().st_size / 1e6:.1f} MB"
-    return f"{len(PdfReader(file).pages)} pages, {megabytes}" if file.suffix == ".pdf" else megabytes
+    """`1.6 MB`, and of a PDF also its pages."""
+    return size_of_pdf(file) if file.suffix == ".pdf" else f"{file.stat().st_size / 1e6:.1f} MB"
 
 
 def with_sizes(html: str, depth: int, address: str, sizes: dict[str, str]) -> str:

@@ -23,6 +23,8 @@ Bottom-up, each module uses only those above it:
     exercises  the index of the exercises, and their folded solutions
     slim       fewer elements for the same picture
     pages      the finished page: scripts, fonts, accessible names, a way to run it
+    meta       what a page says about itself to search engines and when it is shared
+    sitefiles  map of the site, robots, the page for lost readers, redirects
     styles     one style sheet, with the rules that the pages use
 """
 
@@ -45,14 +47,16 @@ from . import (
     frames,
     listing,
     maths,
+    meta,
     pages,
+    sitefiles,
     styles,
     uses,
 )
 
 MODULES = (
     facts, badges, anchors, frames, figures, explorables, cells, maths,
-    uses, api, apilinks, listing, exercises, pages, styles,
+    uses, api, apilinks, listing, exercises, pages, meta, sitefiles, styles,
 )  # fmt: skip
 
 

@@ -1,0 +1,150 @@
+"""What surrounds the pages: descriptions, the map of the site, lost readers, old addresses, the picture for sharing."""
+
+import io
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from docutils import nodes
+from PIL import Image, ImageChops
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "book")]
+import set_address  # noqa: E402
+import single_page  # noqa: E402
+import social_card  # noqa: E402
+from _ext import meta, sitefiles  # noqa: E402
+
+SITE = ROOT / "_build" / "html"
+ADDRESS = set_address.wanted(ROOT)["site"]
+PAGES = [page.name for page in single_page.contents(ROOT)]
+
+
+def a_page(*children: nodes.Element) -> nodes.document:
+    document = nodes.document(None, None)  # type: ignore[arg-type]
+    document += nodes.section("", *children)
+    return document
+
+
+# ---- Descriptions ---------------------------------------------------------------------------------------------------
+
+
+def test_a_page_is_described_by_its_first_sentence_without_formulas():
+    formula = nodes.paragraph(
+        "", "", nodes.Text("Divide by "), nodes.math("", r"\sqrt{d_k}"), nodes.Text(".")
+    )
+    head = nodes.paragraph("", "Foundations")
+    box = nodes.block_quote("", nodes.paragraph("", "In a box."))
+    first = nodes.paragraph("", "Score,\nthen average.")
+    assert meta.description(a_page(head, formula, box, first), "x") == "Score, then average."
+    assert meta.description(a_page(formula), "A page.") == "A page."
+
+
+def test_a_long_description_is_cut_at_a_word():
+    cut = meta.shorten("attention " * 40)
+    assert len(cut) <= meta.LONGEST and cut.endswith("attention …")
+
+
+@pytest.mark.built
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_says_what_it_is(name):
+    soup = BeautifulSoup((SITE / f"{name}.html").read_text(), "html.parser")
+    said = {tag.get("name") or tag.get("property"): tag.get("content") for tag in soup.select("head meta")}
+    text = said["description"]
+    assert 20 <= len(text) <= meta.LONGEST and not re.search(r"[\\$]|<", text), text
+    assert said["og:description"] == text and said["twitter:card"] == "summary_large_image"
+    assert said["og:title"] == soup.select_one("h1").find(string=True, recursive=False) or "/api" in name
+    (canonical,) = soup.select('link[rel="canonical"]')
+    assert canonical["href"] == said["og:url"] == f"{ADDRESS}{name}.html"
+    image = said["og:image"]
+    assert image.startswith(ADDRESS) and (SITE / image.removeprefix(ADDRESS)).exists()
+    assert "robots" not in said
+
+
+@pytest.mark.built
+def test_no_two_pages_describe_themselves_alike():
+    found = [
+        re.search(r'name="description" content="([^"]*)"', (SITE / f"{name}.html").read_text())
+        for name in PAGES
+    ]
+    texts = [match[1] for match in found if match]
+    assert len(set(texts)) == len(texts) == len(PAGES)
+
+
+@pytest.mark.built
+def test_nothing_watches_the_reader():
+    pages = "".join(page.read_text() for page in SITE.rglob("*.html"))
+    scripts = "".join(script.read_text() for script in SITE.rglob("*.js"))
+    watching = r"google-analytics|googletagmanager|plausible|matomo|gtag\(|sendBeacon|document\.cookie"
+    assert not re.search(watching, pages + scripts)
+
+
+# ---- Files beside the pages -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.built
+def test_the_map_names_the_real_pages_and_no_others():
+    tree = ElementTree.parse(SITE / "sitemap.xml")
+    urls = {element.text for element in tree.iter() if element.tag.endswith("loc")}
+    assert urls == {f"{ADDRESS}{name}.html" for name in PAGES}
+    assert f"Sitemap: {ADDRESS}sitemap.xml" in (SITE / "robots.txt").read_text()
+
+
+@pytest.mark.built
+def test_the_page_for_lost_readers_loads_nothing_and_its_links_are_whole_addresses_of_pages():
+    soup = BeautifulSoup((SITE / "404.html").read_text(), "html.parser")
+    assert not soup.select('script, img, link[rel="stylesheet"], base')
+    links = [str(a["href"]) for a in soup.select("a")] + [str(form["action"]) for form in soup.select("form")]
+    assert len(links) >= 4
+    for link in links:
+        assert link.startswith(ADDRESS) and (SITE / link.removeprefix(ADDRESS)).exists(), link
+
+
+@pytest.mark.built
+def test_each_old_address_leads_on():
+    old = yaml.safe_load((ROOT / "book" / "redirects.yml").read_text())
+    assert old
+    for name, new in old.items():
+        text = (SITE / f"{name}.html").read_text()
+        link = re.search(r'http-equiv="refresh" content="0; url=([^"]*)"', text)[1]  # type: ignore[index]
+        assert ((SITE / f"{name}.html").parent / link).resolve() == SITE / f"{new}.html"
+        assert (SITE / f"{new}.html").exists()
+        assert f'rel="canonical" href="{ADDRESS}{new}.html"' in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("book/a", "book/b", "book/a is a page of the book, so it cannot lead on to book/b"),
+        ("book/x", "book/y", "book/x leads to book/y, which is no page of the book"),
+        ("book/x/y", "book/b", ""),
+    ],
+)
+def test_a_wrong_redirect_is_named(tmp_path, old, new, sentence):
+    found = sitefiles.lead_on(old, new, {"book/a", "book/b"}, tmp_path, "https://b.example/")
+    assert sentence in found and bool(sentence) == bool(found)
+    assert (tmp_path / f"{old}.html").exists() == (not sentence)
+    if not sentence:
+        assert "url=../../book/b.html" in (tmp_path / f"{old}.html").read_text()
+
+
+def test_the_picture_for_sharing_is_what_its_script_draws():
+    drawn, stored = Image.open(io.BytesIO(social_card.card())), Image.open(social_card.CARD)
+    assert drawn.size == stored.size == (1200, 630)
+    assert social_card.CARD.stat().st_size < 40_000
+    difference = ImageChops.difference(drawn.convert("RGB"), stored.convert("RGB"))
+    assert max(high for _, high in difference.getextrema()) <= 8
+
+
+# ---- On paper -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.built
+def test_the_style_of_print_is_among_the_styles_of_every_page():
+    sheet = (SITE / "_static" / "book.css").read_text()
+    assert "@media print" in sheet and "pre-wrap" in sheet
+    assert ".bd-sidebar-primary" in sheet[sheet.rindex("@media print") :]
