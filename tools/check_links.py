@@ -43,11 +43,8 @@ def named_in(text: str) -> set[str]:
 def outside(root: Path) -> dict[str, list[str]]:
     """Each outside address and the files that name it; our own site and repository are not outside."""
     ours = wanted(root)
-    own = (
-        ours["site"],
-        f"https://github.com/{ours['repository']}",
-        "https://colab.research.google.com/github/",
-    )
+    source = f"https://github.com/{ours['repository']}"
+    own = (ours["site"], source, "https://colab.research.google.com/github/", "https://mybinder.org/v2/gh/")
     listed = subprocess.run(["git", "ls-files"], cwd=root, check=True, capture_output=True, text=True).stdout
     places: dict[str, list[str]] = {}
     for name in listed.split("\n"):
