@@ -181,6 +181,7 @@ best_baseline = ProofExercise(
    $f''(b) = 2\,\mathbb{E}\lVert u_i \rVert^2$. The latter is positive, because $u_i = 0$ only where $p_i = 1$, and
    with finite scores and two or more keys no weight is one.
 5. $f'(b) = 0$ gives the one minimum
+
    $$b^* = \frac{\mathbb{E}\left[R_i \lVert u_i \rVert^2\right]}{\mathbb{E}\lVert u_i \rVert^2},
    \qquad \lVert u_i \rVert^2 = 1 - 2 p_i + \sum_j p_j^2. \quad ∎$$
 
