@@ -34,13 +34,14 @@ def a_page(*children: nodes.Element) -> nodes.document:
 
 
 def test_a_page_is_described_by_its_first_sentence_without_formulas():
-    formula = nodes.paragraph(
-        "", "", nodes.Text("Divide by "), nodes.math("", r"\sqrt{d_k}"), nodes.Text(".")
-    )
+    root = nodes.math("", r"\sqrt{d_k}")
+    formula = nodes.paragraph("", "", nodes.Text("Divide by "), root, nodes.Text("."))
+    both = nodes.paragraph("", "", *formula.deepcopy().children, nodes.Text(" Why? It\nis a detail."))
     head = nodes.paragraph("", "Foundations")
     box = nodes.block_quote("", nodes.paragraph("", "In a box."))
     first = nodes.paragraph("", "Score,\nthen average.")
     assert meta.description(a_page(head, formula, box, first), "x") == "Score, then average."
+    assert meta.description(a_page(both), "x") == "Why? It is a detail."
     assert meta.description(a_page(formula), "A page.") == "A page."
 
 

@@ -9,17 +9,27 @@ from sphinx.application import Sphinx
 
 CARD = "_static/social-card.png"
 CARD_SHOWS = "Three sources on the left, one answer on the right: the book's sign, beside its title."
+FORMULA = "\N{REPLACEMENT CHARACTER}"
 LONGEST = 160  # characters of a description, about what a search engine shows
 
 
 def description(doctree: nodes.document, fallback: str) -> str:
-    """The first paragraph of a page that is a sentence without formulas, cut at a word."""
+    """What the first paragraph says in sentences without formulas, cut at a word."""
     for paragraph in doctree.findall(nodes.paragraph):
-        prose = isinstance(paragraph.parent, (nodes.section, nodes.document))
-        text = re.sub(r"\s+", " ", paragraph.astext()).strip()
-        if prose and text.endswith((".", "?", "!")) and not any(paragraph.findall(nodes.math)):
-            return shorten(text)
+        if isinstance(paragraph.parent, (nodes.section, nodes.document)):
+            sentences = re.split(r"(?<=[.?!])\s+", plain(paragraph))
+            text = " ".join(one for one in sentences if FORMULA not in one and one.endswith((".", "?", "!")))
+            if text:
+                return shorten(text)
     return fallback
+
+
+def plain(paragraph: nodes.paragraph) -> str:
+    """The words of a paragraph, with a mark in place of each formula."""
+    copy = paragraph.deepcopy()
+    for formula in list(copy.findall(nodes.math)):
+        formula.replace_self(nodes.Text(FORMULA))
+    return re.sub(r"\s+", " ", copy.astext()).strip()
 
 
 def shorten(text: str, longest: int = LONGEST) -> str:
