@@ -288,3 +288,11 @@ def test_a_layer_names_the_weight_that_does_not_fit(twin):
     ]:
         with pytest.raises(ValueError, match="attention_layer: " + sentence):
             layer(*map(np.ones, shapes))
+
+
+@pytest.mark.parametrize("axes", [(), (1,), (1, 1), (1, 1, 1)])
+def test_nan_in_a_query_is_refused_with_any_number_of_batch_axes(axes):
+    Q, K, V = (torch.ones(*axes, rows, 2) for rows in (2, 3, 3))
+    Q[..., 0, 0] = math.nan
+    with pytest.raises(ValueError, match="softmax: scores must be finite or -inf; got 3 NaN"):
+        nn_attention.scaled_dot_product_attention(Q, K, V)

@@ -292,3 +292,31 @@ def test_nan_in_an_input_is_refused_where_it_would_count(rng):
     X[0, 2] = torch.nan
     with pytest.raises(ValueError, match="V must be finite; got 8 NaN or infinite entries in V"):
         module(X, mask=torch.tensor([[True, True, False]]))
+
+
+def kept_for_the_derivatives(layer, *inputs, **options):
+    """Bytes that autograd holds after a forward pass."""
+    storages = {}
+
+    def note(tensor):
+        storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        output = layer(*inputs, **options)  # alive until all is counted
+    assert output.requires_grad
+    return sum(storages.values())
+
+
+@pytest.mark.parametrize("batch", [(), (1,)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_no_head_keeps_its_weights(batch, masked, rng):
+    n, h = 512, 16
+    layer, X = (
+        MultiHeadAttention(d_model=32, n_heads=h),
+        torch.tensor(rng.normal(size=(*batch, n, 32))).float(),
+    )
+    mask = torch.from_numpy(causal_mask(n)) if masked else None
+    one_table = 4 * n * n  # a mask is one, for all heads; it may be held as numbers and as booleans
+    assert kept_for_the_derivatives(layer, X, mask=mask) < (2.5 if masked else 1) * one_table
+    assert kept_for_the_derivatives(layer.attention_weights, X, mask=mask) > h * one_table

@@ -40,10 +40,17 @@ def attention_weights(
     return masked_softmax(S, mask)  # eq-weights
 
 
+def _four_axes(X: Tensor) -> Tensor:
+    """(1, 1, m, n) from (m, n): with fewer axes PyTorch's operator takes a program that keeps all the weights."""
+    return X[(None,) * max(0, 4 - X.dim())]
+
+
 def _fused(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> Tensor:
     """PyTorch's operator. Some answer NaN to a query that may look nowhere: it looks everywhere, then is zeroed."""
+    Q, K, V = _four_axes(Q), _four_axes(K), _four_axes(V)
     if mask is None:
         return F.scaled_dot_product_attention(Q, K, V)
+    mask = _four_axes(mask)
     seen = mask.any(dim=-1, keepdim=True)
     if bool(seen.all()):
         return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
@@ -69,8 +76,9 @@ def scaled_dot_product_attention(
     _check.same_width(who, "queries and keys", "d_k", Q=Q, K=K)
     _check.same_count(who, "keys and values", "n", K=K, V=V)
     _check.boolean_mask(who, mask, (*Q.shape[:-1], K.shape[-2]))
-    O = _fused(Q, K, V, mask)  # eq-attention
-    if math.isfinite(float(O.detach().sum())):  # NaN and infinity stay visible in a sum
+    O = _fused(Q, K, V, mask).reshape(*Q.shape[:-1], V.shape[-1])  # eq-attention
+    read = sum(array.detach().sum() for array in (O, Q, K))  # NaN and infinity stay visible in a sum
+    if math.isfinite(float(read)):  # of O alone they do not: the operator may answer zeros to a query of NaN
         return O
     _check.finite(who, V=V)
     return attention_weights(Q, K, mask) @ V  # the plain form says which scores are wrong
