@@ -13,7 +13,7 @@ from typing import Any
 import pikepdf
 from playwright.sync_api import Browser, sync_playwright
 from set_address import wanted
-from single_page import assemble
+from single_page import assemble, with_numbers
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE, PAGE = ROOT / "_build" / "html", ROOT / "_build" / "book.html"
@@ -68,14 +68,14 @@ def up_to_date() -> bool:
 
 
 def make() -> None:
-    address = wanted()["site"]
+    html = assemble(ROOT, SITE, wanted()["site"])
     PDF.parent.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         draft = Path(folder) / "draft.pdf"
-        PAGE.write_text(assemble(ROOT, SITE, address), encoding="utf-8")
+        PAGE.write_text(html, encoding="utf-8")
         print_page(browser, PAGE, draft)
-        PAGE.write_text(assemble(ROOT, SITE, address, page_numbers(draft)), encoding="utf-8")
+        PAGE.write_text(with_numbers(html, page_numbers(draft)), encoding="utf-8")
         print_page(browser, PAGE, draft)
         pack(draft, PDF)
 

@@ -54,8 +54,8 @@ def files(entries: list[dict[str, Any]]) -> Iterator[str]:
         yield from files(entry.get("sections", []))
 
 
-def assemble(root: Path, site: Path, address: str, numbers: dict[str, int] | None = None) -> str:
-    """The page as HTML, to be stored beside the folder `site`; `numbers` are the pages' page numbers, once known."""
+def assemble(root: Path, site: Path, address: str) -> str:
+    """The page as HTML, to be stored beside the folder `site`; its table of contents has no page numbers yet."""
     pages = contents(root)
     articles = {page: article(site, page, pages, address) for page in pages}
     titles = {page: articles[page].find(HEADINGS).get_text() for page in pages}  # type: ignore[union-attr]
@@ -67,7 +67,7 @@ def assemble(root: Path, site: Path, address: str, numbers: dict[str, int] | Non
         text = articles[page].decode_contents()
         body += f'<section class="page" id="{page.key}" style="page: of-{page.key}">{text}</section>\n'
     heads = "".join(running_head(page, titles[page]) for page in pages)
-    front = title_page(root, address) + table_of_contents(pages, titles, numbers or {})
+    front = title_page(root, address) + table_of_contents(pages, titles)
     return page_of(site, f"<style>{heads}</style>", front + body)
 
 
@@ -159,15 +159,20 @@ def title_page(root: Path, address: str) -> str:
     )
 
 
-def table_of_contents(pages: list[Page], titles: dict[Page, str], numbers: dict[str, int]) -> str:
+def table_of_contents(pages: list[Page], titles: dict[Page, str]) -> str:
     lines, part = [], ""
     for page in pages:
         if page.part != part:
             part = page.part
             lines.append(f'<li class="book-contents-part">{escape(part)}</li>')
-        title, number = escape(titles[page]), numbers.get(page.key, "")
-        lines.append(f'<li><a href="#{page.key}">{title}</a><span class="folio">{number}</span></li>')
+        entry = f'<a href="#{page.key}">{escape(titles[page])}</a>'
+        lines.append(f'<li>{entry}<span class="folio" data-of="{page.key}"></span></li>')
     return f'<nav class="book-contents" id="contents"><h1>Contents</h1><ol>{"".join(lines)}</ol></nav>\n'
+
+
+def with_numbers(html: str, numbers: dict[str, int]) -> str:
+    """The table of contents with the numbers of the pages on which its entries begin."""
+    return re.sub(r'(<span class="folio" data-of="([^"]+)">)', lambda m: f"{m[1]}{numbers[m[2]]}", html)
 
 
 def running_head(page: Page, title: str) -> str:
