@@ -19,6 +19,9 @@ Bottom-up, each module uses only those above it:
     teaching   where a part of it is taught
     api        the reference of attnlib
     apilinks   its names in a notebook lead to the reference
+    notation   the first use of a symbol says what it means
+    reading    how long a notebook takes, and the map of its chapter
+    finding    equations, exercises and rows of the ledger are found by number and name
     listing    the pages Systems, Equations and Claims
     exercises  the index of the exercises, and their folded solutions
     slim       fewer elements for the same picture
@@ -44,11 +47,14 @@ from . import (
     explorables,
     facts,
     figures,
+    finding,
     frames,
     listing,
     maths,
     meta,
+    notation,
     pages,
+    reading,
     sitefiles,
     styles,
     uses,
@@ -56,7 +62,7 @@ from . import (
 
 MODULES = (
     facts, badges, anchors, frames, figures, explorables, cells, maths,
-    uses, api, apilinks, listing, exercises, pages, meta, sitefiles, styles,
+    uses, api, apilinks, notation, reading, finding, listing, exercises, pages, meta, sitefiles, styles,
 )  # fmt: skip
 
 

@@ -20,6 +20,8 @@ class PageFacts:
         default_factory=dict
     )  # what the notebook imports from attnlib: local -> listed name
     used: set[str] = field(default_factory=set)  # listed names of what its code mentions
+    minutes: int = 0  # to read a notebook
+    exercises: int = 0
     verdicts: list[tuple[str, str, int]] = field(default_factory=list)  # (claim id, verdict, line)
     explorables: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (script, style)
 

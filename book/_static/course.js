@@ -1,6 +1,6 @@
 /* What a page does besides being read. Without scripts everything is still there: these are conveniences.
    1. A box that is wider than the screen can be scrolled with the keyboard.
-   2. Pointing at a link to an equation, or moving the focus to it, shows the equation.
+   2. Pointing at a link to an equation or a symbol, or moving the focus to it, shows what it stands for; Escape hides it.
    3. The pages of the ledger get a search box and filters.
    4. A picture to move gets its script when it is nearly in view. */
 (() => {
@@ -32,8 +32,8 @@
   const previewOf = (link) => {
     const url = new URL(link.href, location.href);
     const label = decodeURIComponent(url.hash.slice(1));
-    if (!label.startsWith("eq-")) return null;
-    const stored = document.querySelector(`template[data-equation="${CSS.escape(label)}"]`);
+    const name = CSS.escape(label);
+    const stored = document.querySelector(`template[data-equation="${name}"], template[data-preview="${name}"]`);
     if (stored) return stored.content.cloneNode(true);
     if (url.pathname !== location.pathname) return null;
     const equation = document.getElementById(label);
@@ -48,13 +48,21 @@
   const hide = () => {
     clearTimeout(timer);
     if (box) box.remove();
+    document.querySelector("[aria-describedby=preview]")?.removeAttribute("aria-describedby");
     box = null;
+  };
+  const hideSoon = () => {
+    clearTimeout(timer);
+    timer = setTimeout(hide, 200); // the pointer may move on to what is shown
   };
   const show = (link) => {
     hide();
     const content = previewOf(link);
     if (!content) return;
-    box = make("div", { class: "preview", "aria-hidden": "true" }, content);
+    box = make("div", { class: "preview", id: "preview", role: "tooltip" }, content);
+    box.addEventListener("pointerenter", () => clearTimeout(timer));
+    box.addEventListener("pointerleave", hideSoon);
+    link.setAttribute("aria-describedby", "preview");
     document.querySelector(".bd-article").append(box);
     const frame = box.offsetParent.getBoundingClientRect();
     const at = link.getBoundingClientRect();
@@ -64,9 +72,12 @@
     box.style.top = `${(above ? at.top - box.offsetHeight - 6 : at.bottom + 6) - frame.top}px`;
   };
   const watch = () => {
-    for (const link of document.querySelectorAll('.bd-article a[href*="#eq-"]')) {
-      link.addEventListener("pointerenter", () => (timer = setTimeout(show, 120, link)));
-      link.addEventListener("pointerleave", hide);
+    for (const link of document.querySelectorAll('.bd-article :is(a[href*="#eq-"], a.symbol)')) {
+      link.addEventListener("pointerenter", () => {
+        clearTimeout(timer);
+        timer = setTimeout(show, 120, link);
+      });
+      link.addEventListener("pointerleave", hideSoon);
       link.addEventListener("focus", () => show(link));
       link.addEventListener("blur", hide);
       link.addEventListener("click", hide);

@@ -1,0 +1,143 @@
+"""What helps while reading: the head of a notebook, the meaning of a symbol, previews by keyboard, and the search."""
+
+import doctest
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+from test_pages import SITE, Opened, browser, origin  # noqa: F401  (the two fixtures are used by their names)
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "book"))
+
+from _ext import finding, notation  # noqa: E402  (the extension lies beside the book)
+
+NOTEBOOKS = sorted((SITE / "book").glob("[0-9]*/*.html"))
+SOFTMAX = "book/01-foundations/4-softmax-and-scale.html"
+built = pytest.mark.built
+
+
+def soup(file: Path) -> BeautifulSoup:
+    return BeautifulSoup(file.read_text("utf8"), "html.parser")
+
+
+@pytest.mark.parametrize("module", [finding, notation])
+def test_the_examples_in_the_extension_hold(module) -> None:
+    found = doctest.testmod(module)
+    assert found.attempted and not found.failed
+
+
+# ---- The head of a notebook -----------------------------------------------------------------------------------------
+
+
+@built
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_a_notebook_says_how_long_it_takes_and_where_it_stands(file: Path) -> None:
+    page = soup(file)
+    line = page.select_one(".page-head .at-a-glance")
+    assert line is not None
+    assert re.fullmatch(r"[1-9]\d* min to read( · \d+ exercises?)?", line.text)
+    said = re.search(r"(\d+) exercise", line.text)
+    assert len(page.select(".frame-exercise")) == int(said[1] if said else 0)
+    chapter = sorted(file.parent.glob("*.html"))
+    links = page.select(".chapter-map li a")
+    assert len(links) == (len(chapter) if len(chapter) > 1 else 0)
+    assert [link.text.split(" ")[0] for link in links if "aria-current" in link.attrs] == [
+        f"{int(file.parent.name[:2])}.{file.name.split('-')[0]}" for _ in links[:1]
+    ]
+    assert all(link["href"] == "#" or (file.parent / str(link["href"])).exists() for link in links)
+
+
+# ---- The meaning of a symbol ----------------------------------------------------------------------------------------
+
+
+@built
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_the_first_use_of_a_symbol_leads_to_its_meaning(file: Path) -> None:
+    page, rows = soup(file), soup(SITE / "book" / "notation.html")
+    links = page.select("a.symbol")
+    anchors = [str(link["href"]).partition("#")[2] for link in links]
+    assert anchors and len(anchors) == len(set(anchors)), "each symbol once"
+    for anchor in anchors:
+        assert isinstance(rows.find("tr", id=anchor), Tag), anchor
+        stored = page.select_one(f'template[data-preview="{anchor}"]')
+        assert stored is not None and "in code" in stored.decode()
+    assert all(re.fullmatch(r".+: \w.+", str(link["aria-label"])) for link in links), (
+        "read aloud with its meaning"
+    )
+
+
+def test_a_letter_that_means_something_else_on_a_page_is_left_alone() -> None:
+    file = ROOT / "book" / "notation.md"
+    exceptions = notation.read_exceptions(file)
+    assert ("book/01-foundations/1-the-bottleneck", "T") in exceptions
+    assert all(symbol in notation.read_notation(file) for _, symbol in exceptions)
+    assert all((ROOT / f"{page}.ipynb").exists() for page, _ in exceptions)
+
+
+@pytest.mark.browser
+def test_a_meaning_is_shown_by_keyboard_and_hidden_by_escape(browser: Any, origin: str) -> None:  # noqa: F811
+    with Opened(browser, origin + SOFTMAX) as opened:
+        page = opened.page
+        for link in (page.locator("a.symbol").first, page.locator('.bd-article a[href*="#eq-"]').first):
+            link.focus()
+            assert page.locator("#preview[role=tooltip]").is_visible()
+            assert link.get_attribute("aria-describedby") == "preview"
+            page.keyboard.press("Escape")
+            assert page.locator("#preview").count() == 0
+            assert link.get_attribute("aria-describedby") is None
+        assert not opened.faults
+
+
+@pytest.mark.browser
+def test_the_pointer_may_move_on_to_what_is_shown(browser: Any, origin: str) -> None:  # noqa: F811
+    with Opened(browser, origin + SOFTMAX) as opened:
+        page = opened.page
+        page.locator("a.symbol").first.hover()
+        page.locator("#preview").hover()
+        page.wait_for_timeout(400)
+        assert page.locator("#preview").is_visible()
+        page.locator(".bd-article h1").hover()
+        page.locator("#preview").wait_for(state="detached")
+
+
+# ---- The search -----------------------------------------------------------------------------------------------------
+
+
+def number_of(label: str) -> str:
+    tag = soup(SITE / SOFTMAX).select_one(f"#{label} annotation")
+    found = re.search(r"\\tag\{([^}]*)\}", tag.text) if tag else None
+    assert found
+    return found[1]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("from_disk", [False, True], ids=["served", "from disk"])
+@pytest.mark.parametrize("typed", ["{n}", "eq {n}", "({n})", "equation {n}"])
+def test_an_equation_is_found_by_its_number(typed: str, from_disk: bool, browser: Any, origin: str) -> None:  # noqa: F811
+    place = (SITE / "search.html").as_uri() if from_disk else f"{origin}search.html"
+    query = typed.format(n=number_of("eq-stable-softmax")).replace(" ", "+")
+    assert f"{SOFTMAX}#eq-stable-softmax" in first_result(browser, f"{place}?q={query}")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("C007", "#c007"),
+        ("foundations.softmax", "#ex-foundations-softmax"),
+        ("softmax", "book/01-foundations/"),
+    ],
+)
+def test_a_row_an_exercise_and_a_word_are_found(typed: str, expected: str, browser: Any, origin: str) -> None:  # noqa: F811
+    assert expected in first_result(browser, f"{origin}search.html?q={typed}")
+
+
+def first_result(browser: Any, address: str) -> str:  # noqa: F811
+    with Opened(browser, address) as opened:
+        first = opened.page.locator("#search-results li a").first
+        first.wait_for()
+        return first.get_attribute("href") or ""
