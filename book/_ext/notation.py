@@ -95,7 +95,7 @@ class RegisterSymbols(SphinxTransform):
 
 
 def link_first_uses(app: Sphinx, document: nodes.document, page: str) -> None:
-    known = app.course_notation  # type: ignore[attr-defined]
+    known, exceptions = app.course_notation, app.course_exceptions  # type: ignore[attr-defined]
     if app.builder.format != "html" or not number(page) or PAGE not in app.env.all_docs:
         return
     seen: set[str] = set()
@@ -103,7 +103,7 @@ def link_first_uses(app: Sphinx, document: nodes.document, page: str) -> None:
     for formula in list(document.findall(nodes.math)):
         row = known.get(key(formula.astext()))
         here = (page, key(formula.astext()))
-        if row is None or row.anchor in seen or here in app.course_exceptions or not in_running_text(formula):
+        if row is None or row.anchor in seen or here in exceptions or not in_running_text(formula):
             continue
         seen.add(row.anchor)
         link = SymbolLink(address=f"{target}#{row.anchor}", meaning=f"{row.code}: {plain(row.meaning)}")
