@@ -3,7 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from transformers import BertConfig, GPT2Config
+from transformers import BertConfig, GPT2Config, T5Config
 from transformers.models.bert.modeling_bert import BertSelfAttention
 from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
 
@@ -134,3 +134,10 @@ def test_it_equals_a_layer_of_gpt2_with_random_weights(draw):
     Y, P = theirs(X, attention_mask=additive(mask)[None, None])
     assert_close(ours(X, mask=mask), Y, "float32")
     assert_close(ours.attention_weights(X, mask=mask), P, "float32")
+
+
+def test_model_families_come_in_several_widths():
+    """C109: one width for BERT, GPT-2 and T5 is one size of each; the library's smallest GPT-2 has 768, not 1024."""
+    assert BertConfig().hidden_size == 768
+    assert GPT2Config().n_embd == 768
+    assert T5Config().d_model == 512
