@@ -17,7 +17,7 @@ export PYTHONHASHSEED ?= 0
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample gpu cell shots run experiments bench speed lighthouse address clean pdf zip site links
+.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample gpu cell shots run scripts experiments bench speed lighthouse address clean pdf zip site links
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
@@ -101,6 +101,9 @@ cell: $(READY) ## give every notebook the setup cell of book/setup-cell.py
 
 run: $(READY) ## re-execute notebooks and store their outputs (one: make run NB=book/.../x.ipynb)
 	@$(PY) tools/run_notebooks.py $(NB)
+
+scripts: $(READY) ## put the present scripts of the pictures to move into the notebooks, without running these
+	@$(PY) tools/refresh_explorables.py
 
 experiments: $(READY) ## regenerate the stored results of the longer experiments (tens of minutes)
 	@for script in experiments/[a-z]*.py; do echo "== $$script"; $(PY) $$script; done

@@ -23,10 +23,13 @@ from scipy.spatial import ConvexHull
 from attnlib import viz
 from attnlib.data.results import load_result
 from attnlib.data.tokens import three_tokens
+from attnlib.interpret.distance import mean_distance
 from attnlib.metrics.curves import first_below
 from attnlib.reference.attention import attend
-from attnlib.reference.ops import entropy, softmax_jacobian, softmax_with_temperature
+from attnlib.reference.ops import entropy, masked_softmax, softmax, softmax_jacobian, softmax_with_temperature
+from attnlib.testing import assert_close
 from attnlib.viz import explorables
+from attnlib.viz.explorables import mask_painter
 from attnlib.viz.explorables import scores_and_width as width
 from attnlib.viz.explorables.base import FOLDER, LARGEST, Explorable
 
@@ -34,12 +37,20 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "book"), str(ROOT / "tools")]
 
 from _ext.explorables import EXPORT  # noqa: E402
+from refresh_explorables import refreshed  # noqa: E402
 from run_notebooks import name_widgets_in_order  # noqa: E402
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 # One of each, as a notebook might make it. Whoever adds an explorable adds it here.
+WORDS = ["cat", "chased", "mouse"]
+VECTORS = np.array([[1.0, 0], [0, 2], [1, 1]])
 SAMPLES = {
+    "HeadViewer": lambda: explorables.HeadViewer(
+        [WORDS], np.full((1, 2, 4, 3, 3), 1 / 3), [[-1, 0, 1]], token=2
+    ),
     "LengthAndAccuracy": lambda: explorables.LengthAndAccuracy(load_result("bottleneck"), length=20),
+    "MaskPainter": lambda: explorables.MaskPainter(WORDS, VECTORS @ VECTORS.T, [False, True, True]),
+    "PermutedTokens": lambda: explorables.PermutedTokens(WORDS, VECTORS, order=[2, 0, 1]),
     "QueryInThePlane": lambda: explorables.QueryInThePlane(*three_tokens(), np.array([1.0, 2.0])),
     "ScoresAndWidth": lambda: explorables.ScoresAndWidth(d_k=64),
     "SoftmaxTemperature": lambda: explorables.SoftmaxTemperature(
@@ -216,8 +227,117 @@ def test_length_and_accuracy_shows_the_stored_experiment(tmp_path):
     assert found == [[first_below(sample.lengths, curve, level) for level in levels] for curve in curves]
 
 
+def test_mask_painter_rounds_to_float16_as_numpy_does(rng, tmp_path):
+    every = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(float)
+    halfway = (every[1:] + every[:-1]) / 2
+    numbers = np.concatenate(
+        [every, halfway, np.nextafter(halfway, 0), [65519.9, 65520.0, 1e9, 1e-9, 2.0**-25]]
+    )
+    numbers = np.concatenate([numbers, -numbers, rng.normal(size=999) * 10 ** rng.uniform(-9, 6, 999)])
+    found = in_node(
+        explorables.MaskPainter,
+        "x.map((v) => [m.half(v), Math.fround(v)].map(String))",
+        tmp_path,
+        x=numbers.tolist(),
+    )
+    with np.errstate(over="ignore"):
+        for column, dtype in zip(np.array(found, dtype=float).T, (np.float16, np.float32), strict=True):
+            assert (column == numbers.astype(dtype).astype(float)).all()
+
+
+@pytest.mark.parametrize("dtype", mask_painter.FORMATS)
+def test_mask_painter_computes_what_the_reference_does(dtype, rng, tmp_path):
+    cases = [(3 * rng.normal(size=(n, n)), rng.random((n, n)) < 0.5) for n in (2, 3, 5) for _ in range(4)]
+    cases.append((np.ones((2, 2)), np.zeros((2, 2), dtype=bool)))
+    given = [[S.tolist(), mask.tolist()] for S, mask in cases]
+    expression = f"cases.map(([S, seen]) => fills.map((fill) => m.weigh(S, seen, fill, '{dtype}')))"
+    found = in_node(
+        explorables.MaskPainter, expression, tmp_path, cases=given, fills=list(mask_painter.FILLS)
+    )
+    for (S, mask), ours in zip(cases, found, strict=True):
+        for fill, P in zip(mask_painter.FILLS, np.array(ours, dtype=float), strict=True):
+            close(P, mask_painter.weights_in(S, mask, fill, dtype))
+        close(
+            mask_painter.weights_in(S, mask, "none", dtype),
+            masked_softmax(S.astype(dtype).astype(float), mask).astype(dtype),
+        )
+
+
+@pytest.mark.parametrize("dtype", mask_painter.FORMATS)
+def test_mask_painter_fills_as_numpy_does_in_the_format_itself(dtype, rng):
+    S, mask = 3 * rng.normal(size=(5, 5)), rng.random((5, 5)) < 0.5
+    mask[0], mask[1] = False, True
+    for name, fill in mask_painter.FILLS.items():
+        if fill is None:
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):
+            filled = np.where(mask, S, fill).astype(dtype)
+            E = np.exp(filled - filled.max(axis=-1, keepdims=True))
+            P = E / E.sum(axis=-1, keepdims=True)
+        assert P.dtype == dtype
+        assert_close(mask_painter.weights_in(S, mask, name, dtype).astype(dtype), P, dtype)
+        quiet = fill == 0 or (dtype == "float32" and fill > -np.inf)
+        assert np.isnan(P[0]).all() != quiet, "the row that may look nowhere"
+
+
+def test_mask_painter_makes_the_masks_of_the_reference(tmp_path):
+    real = [False, True, True, True]
+    expression = "rules.map((on) => m.join(on, { real, reach: 2 }))"
+    rules = [["causal"], ["padding"], ["window"], ["causal", "padding", "window"], []]
+    found = in_node(explorables.MaskPainter, expression, tmp_path, rules=rules, real=real)
+    for on, ours in zip(rules, found, strict=True):
+        theirs = explorables.MaskPainter(list("abcd"), np.zeros((4, 4)), real, on)
+        theirs.reach = 2
+        assert ours == theirs.ruled().tolist()
+
+
+def test_permuted_tokens_computes_what_the_reference_does(rng, tmp_path):
+    cases = [
+        (rng.normal(size=(n, 2)), rng.permutation(n).tolist(), position, mask)
+        for n in (2, 3, 4) for position in (0.0, 0.35) for mask in ("none", "causal")
+    ]  # fmt: skip
+    given = [[X.tolist(), *rest] for X, *rest in cases]
+    expression = (
+        "cases.map(([X, order, t, mask]) => "
+        "[m.layer(order.map((i) => X[i]), t, mask), m.gaps(X, order, t, mask)])"
+    )
+    found = in_node(explorables.PermutedTokens, expression, tmp_path, cases=given)
+    for (X, order, position, mask), (ours, gaps) in zip(cases, found, strict=True):
+        theirs = explorables.PermutedTokens([str(i) for i in range(len(X))], X, order, position, mask)
+        P, O = theirs.outputs(order)
+        close(ours["P"], P)
+        close(ours["O"], O)
+        close(gaps, theirs.gaps())
+        if position == 0 and mask == "none":
+            assert max(gaps) < 1e-12, "equivariant"
+
+
+def test_head_viewer_measures_what_the_reference_does(rng, tmp_path):
+    weights = softmax(3 * rng.normal(size=(1, 2, 3, 7, 7)))
+    sample = explorables.HeadViewer([list("abcdefg")], weights)
+    expression = (
+        "all[0].map((layer) => layer.map(m.normalised).map((P) => [P, m.rowEntropy(P), m.distance(P)]))"
+    )
+    found = in_node(explorables.HeadViewer, expression, tmp_path, all=sample.hundredths)
+    for sample.layer in range(2):
+        for sample.head in range(3):
+            P, H, distance = found[sample.layer][sample.head]
+            assert abs(np.array(P) - weights[0, sample.layer, sample.head]).max() < 0.03
+            close(P, sample.chosen())
+            close(H, sample.mean_entropy())
+            close(distance, mean_distance(sample.chosen()))
+
+
 @pytest.mark.bad_input
 def test_bad_input_gets_one_clear_sentence():
+    with pytest.raises(ValueError, match=r"a score for each pair.*got 2 tokens, scores \(2, 3\) and 2 marks"):
+        explorables.MaskPainter(["a", "b"], np.zeros((2, 3)))
+    with pytest.raises(
+        ValueError, match=r"an order names each once; got 2 tokens, X \(2, 2\) and order \[0, 0\]"
+    ):
+        explorables.PermutedTokens(["a", "b"], np.zeros((2, 2)), order=[0, 0])
+    with pytest.raises(ValueError, match=r"got weights \(1, 1, 1, 3, 3\) and texts of \[2\] tokens"):
+        explorables.HeadViewer([["a", "b"]], np.full((1, 1, 1, 3, 3), 1 / 3))
     with pytest.raises(
         ValueError, match=r"length must be one that was measured; got 5. Choose one of \[4, 6"
     ):
@@ -274,6 +394,14 @@ def test_the_notebooks_store_the_scripts_that_the_package_ships():
         current = getattr(explorables, state["_anywidget_id"].rpartition(".")[2])
         assert (state["_esm"], state["_css"]) == (current._esm, current._css), f"`make run` for {name}"
         assert state["question"] == current.QUESTION and state["size"] == list(current.SIZE)
+
+
+def test_scripts_are_refreshed_without_another_change():
+    for path in sorted((ROOT / "book").glob("[0-9]*/*.ipynb")):
+        text = path.read_text(encoding="utf-8")
+        assert refreshed(text) == text, f"`make scripts` for {path.name}"
+        stale = re.sub(r'"question": "[^"]*"', '"question": "Old?"', text)
+        assert refreshed(stale) == text
 
 
 def test_widgets_get_the_same_names_whatever_random_ones_they_had():

@@ -15,9 +15,21 @@ except ImportError as error:
     ) from error
 
 from attnlib.viz.explorables.base import Explorable
+from attnlib.viz.explorables.head_viewer import HeadViewer
 from attnlib.viz.explorables.length_and_accuracy import LengthAndAccuracy
+from attnlib.viz.explorables.mask_painter import MaskPainter
+from attnlib.viz.explorables.permuted_tokens import PermutedTokens
 from attnlib.viz.explorables.query_in_the_plane import QueryInThePlane
 from attnlib.viz.explorables.scores_and_width import ScoresAndWidth
 from attnlib.viz.explorables.softmax_temperature import SoftmaxTemperature
 
-__all__ = ["Explorable", "LengthAndAccuracy", "QueryInThePlane", "ScoresAndWidth", "SoftmaxTemperature"]
+__all__ = [
+    "Explorable",
+    "HeadViewer",
+    "LengthAndAccuracy",
+    "MaskPainter",
+    "PermutedTokens",
+    "QueryInThePlane",
+    "ScoresAndWidth",
+    "SoftmaxTemperature",
+]

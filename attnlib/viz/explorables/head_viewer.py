@@ -1,0 +1,78 @@
+"""The heads of a trained model: who looks at whom, head by head, from weights that an experiment stored.
+
+The book looks at such heads in eq-mean-distance and eq-entropy (Chapters 1 to 3).
+"""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import traitlets
+from matplotlib.figure import Figure
+
+from attnlib.reference.ops import entropy
+from attnlib.shapes import Array, Float
+from attnlib.viz.explorables.base import Explorable, script, style
+from attnlib.viz.style import INK, PALETTE
+
+
+class HeadViewer(Explorable):
+    """Tokens on both sides, a line for each weight; a text, a layer, a head and a token to choose."""
+
+    QUESTION = "Which head looks where, and for whom?"
+    SIZE = (564, 607)
+    _esm, _css = script("head_viewer"), style("head_viewer")
+
+    texts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
+    truths = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True)
+    hundredths = traitlets.List().tag(sync=True)
+    text = traitlets.Int(0, min=0).tag(sync=True)
+    layer = traitlets.Int(0, min=0).tag(sync=True)
+    head = traitlets.Int(0, min=0).tag(sync=True)
+    token = traitlets.Int(0, min=0, help="0 is all tokens, 1 the first").tag(sync=True)
+
+    def __init__(
+        self,
+        texts: Sequence[Sequence[str]],
+        weights: Float[Array, "texts layers heads n n"],
+        truths: Sequence[Sequence[int]] | None = None,
+        layer: int = 0,
+        head: int = 0,
+        token: int = 0,
+    ) -> None:
+        n = weights.shape[-1]
+        truths = [[-1] * n for _ in texts] if truths is None else truths
+        if weights.ndim != 5 or weights.shape[0] != len(texts) or {len(t) for t in (*texts, *truths)} != {n}:
+            raise ValueError(
+                "HeadViewer: each text needs weights (layers, heads, n, n) for its n tokens, and a place or -1 "
+                f"for each; got weights {weights.shape} and texts of {[len(text) for text in texts]} tokens."
+            )
+        super().__init__(
+            texts=[list(text) for text in texts], truths=[list(truth) for truth in truths],
+            hundredths=(100 * weights).round().astype(int).tolist(), layer=layer, head=head, token=token,
+        )  # fmt: skip
+
+    def chosen(self) -> Float[Array, "n n"]:
+        """The weights of the text, layer and head that are shown now; stored in hundredths, so summed to one again."""
+        shares = np.array(self.hundredths[self.text][self.layer][self.head], dtype=float)
+        return shares / shares.sum(axis=-1, keepdims=True)
+
+    def mean_entropy(self) -> float:
+        """The entropy of the chosen head's rows, on average."""
+        return float(entropy(self.chosen()).mean())
+
+    def figure(self) -> Figure:
+        P, words = self.chosen(), self.texts[self.text]
+        fig, ax = plt.subplots(figsize=(4.6, 0.28 * len(words) + 0.6))
+        for i, row in enumerate(P):
+            ax.text(-0.04, i, f"{words[i]} {i + 1}", ha="right", va="center", fontsize=9)
+            ax.text(1.04, i, f"{words[i]} {i + 1}", va="center", fontsize=9)
+            for j, p in enumerate(row):
+                if p > 0.005 and self.token in (0, i + 1):
+                    ax.plot([0, 1], [i, j], color=PALETTE[0], lw=0.5 + 4 * p, alpha=p)
+        if self.token and (true := self.truths[self.text][self.token - 1]) >= 0:
+            ax.plot(1, true, "o", ms=9, mfc="none", color=PALETTE[1])
+        ax.set(xlim=(-0.2, 1.2), ylim=(len(words) - 0.4, -0.6))
+        ax.set_title(f"layer {self.layer + 1}, head {self.head + 1}", color=INK)
+        ax.axis("off")
+        return fig
