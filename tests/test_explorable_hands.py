@@ -1,0 +1,121 @@
+"""Pictures to move, one by one: what a mouse, a finger and a keyboard do in them, beyond sliders and buttons."""
+
+from contextlib import contextmanager
+
+import pytest
+import test_explorable_pages as explorables
+import test_pages as pages
+
+pytestmark = pytest.mark.browser
+browser, origin = pages.browser, pages.origin
+
+
+@contextmanager
+def picture(name, browser, origin, **options):
+    """The first page with such a picture, the picture in the middle of the window."""
+    found = [
+        page
+        for page in explorables.WITH
+        if f'data-explorable="{name}"' in (pages.SITE / page).read_text("utf8")
+    ]
+    if not found:
+        pages.missing(f"no page has {name}: run `make book`, then this again.")
+    with pages.Opened(browser, origin + found[0], **options) as opened:
+        explorables.bring_all(opened.page)
+        box = opened.page.locator(f'[data-explorable="{name}"]').first
+        explorables.into_view(box)
+        yield opened.page, box
+        assert opened.faults == []
+
+
+def middle(element):
+    box = element.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def drag(page, from_, to):
+    page.mouse.move(*from_)
+    page.mouse.down()
+    page.mouse.move(*to, steps=8)
+    page.mouse.up()
+
+
+def line_says(page, box, text):
+    line = box.locator("[aria-live=polite]").element_handle()
+    page.wait_for_function("([line, text]) => line.textContent.includes(text)", arg=[line, text])
+
+
+def test_the_query_is_dragged_with_a_mouse_and_placed_with_a_finger(browser, origin):
+    with picture("QueryInThePlane", browser, origin, has_touch=True) as (page, box):
+        across, up = box.get_by_role("slider").all()
+        x, y = middle(box.locator(".xp-handle"))
+        drag(page, (x, y), (x - 60, y + 40))
+        dragged = float(across.input_value()), float(up.input_value())
+        assert dragged[0] < 0 and 0.5 < dragged[1] < 1.5, dragged
+        plane = box.locator(".xp svg").first.bounding_box()
+        page.touchscreen.tap(plane["x"] + 0.75 * plane["width"], plane["y"] + 0.85 * plane["height"])
+        assert float(across.input_value()) > 1 and float(up.input_value()) < -1
+        assert "and the output (" in box.locator(".xp-line").text_content()
+
+
+def test_a_mask_is_painted_by_keyboard_mouse_and_finger(browser, origin):
+    with picture("MaskPainter", browser, origin, has_touch=True) as (page, box):
+        cells = box.locator("td button")
+        assert [cell.get_attribute("tabindex") for cell in cells.all()].count("0") == 1, (
+            "one stop for the whole table"
+        )
+        open_ = [["1000", "1100", "1110", "1111"]]
+
+        def mask():
+            on = [cell.get_attribute("aria-pressed") == "true" for cell in cells.all()]
+            return ["".join("01"[on[4 * i + j]] for j in range(4)) for i in range(4)]
+
+        assert mask() == open_[0]
+        cells.first.focus()
+        for key in ("ArrowRight", "Space", "ArrowDown", "Enter", "ArrowUp", "ArrowUp"):
+            page.keyboard.press(key)
+        assert mask() == ["1100", "1000", "1110", "1111"]
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith(
+            "[PAD] may look at [START]"
+        )
+        drag(page, middle(cells.nth(2)), middle(cells.nth(11)))
+        assert mask()[0] == "1110" and mask()[2] == "1111", "a mouse paints the cells that it passes"
+        page.touchscreen.tap(*middle(cells.nth(12)))
+        assert mask()[3] == "0111"
+        box.get_by_role("button", name="Start again").click()
+        assert mask() == open_[0]
+
+
+def test_the_fills_do_what_they_do_in_each_format(browser, origin):
+    with picture("MaskPainter", browser, origin) as (page, box):
+        box.get_by_role("button", name="padding").click()
+        line_says(page, box, "6 of 16 places are open")
+        line_says(page, box, "[PAD] may look nowhere: weights 0.00, 0.00, 0.00, 0.00")
+        box.get_by_label("−1e9").check()
+        line_says(page, box, "weights 0.25, 0.25, 0.25, 0.25")
+        box.get_by_label("float16").check()
+        line_says(page, box, "weights NaN, NaN, NaN, NaN")
+        box.get_by_label("0", exact=True).check()
+        line_says(page, box, "to keys it may not see")
+        box.get_by_role("button", name="nothing").click()
+        line_says(page, box, "0 of 16 places are open")
+
+
+def test_words_move_with_the_keyboard_and_the_mouse_and_the_line_says_what_changed(browser, origin):
+    with picture("PermutedTokens", browser, origin) as (page, box):
+
+        def order():
+            return box.locator(".xp-place b").all_text_contents()
+
+        start = order()
+        box.get_by_role("button", name=f"{start[0]} to the right").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+        assert order() == [start[1], start[2], start[0]], "the focus follows the word"
+        line_says(page, box, "none changed")
+        drag(page, middle(box.locator(".xp-place b").nth(2)), middle(box.locator(".xp-place b").nth(0)))
+        assert order() == start
+        box.get_by_label("causal").check()
+        line_says(page, box, "changed, by up to")
+        box.get_by_role("button", name="Start again").click()
+        line_says(page, box, "No position, no mask")
