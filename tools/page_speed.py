@@ -31,11 +31,17 @@ OBSERVE = """
   new PerformanceObserver(list => { for (const e of list.getEntries()) if (!e.hadRecentInput) moved += e.value; })
     .observe({type: 'layout-shift', buffered: true});
 """
-DONE = """() => new Promise(done => {
-  const idle = () => document.fonts.ready.then(() => requestIdleCallback(() => done(performance.now())));
-  document.readyState === 'complete' ? idle() : addEventListener('load', () => setTimeout(idle));
-})"""
-FCP = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"
+# The browser may be idle before it has painted: whoever asks waits for the first paint too.
+DONE = """async () => {
+  const painted = new Promise(done => new PerformanceObserver(list => {
+    for (const e of list.getEntriesByName('first-contentful-paint')) done(e.startTime);
+  }).observe({type: 'paint', buffered: true}));
+  if (document.readyState !== 'complete') await new Promise(done => addEventListener('load', () => setTimeout(done)));
+  await document.fonts.ready;
+  await new Promise(requestIdleCallback);
+  const idle = performance.now(), FCP = await painted;
+  return {FCP, done: Math.max(idle, FCP)};
+}"""
 SCROLL = """async () => {
   const frame = () => new Promise(requestAnimationFrame);
   for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight / 2) {
@@ -67,7 +73,7 @@ def visit(browser: Any, server: Server, name: str, slower: int = 1) -> dict[str,
     context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
     server.forget()
     page.goto(server.address + name)
-    seen = {"done": page.evaluate(DONE), "FCP": page.evaluate(FCP)}
+    seen = page.evaluate(DONE)
     seen |= {"requests": len(server.sent), "kB": sum(size for _, size in server.sent) / 1000}
     seen["CLS"] = page.evaluate(SCROLL) if slower == 1 else page.evaluate("() => moved")
     context.close()
