@@ -83,8 +83,9 @@ class Opened:
 
     def __init__(self, browser: Any, address: str, width: int = 1280, **options: Any) -> None:
         size = {"width": width, "height": 900}
+        phone = {"is_mobile": True, "has_touch": True} if width < 600 else {}
         self.context = browser.new_context(
-            viewport=size, color_scheme="light", reduced_motion="reduce", **options
+            viewport=size, color_scheme="light", reduced_motion="reduce", **phone, **options
         )
         self.page = self.context.new_page()
         self.page.add_init_script(MOVED)

@@ -29,6 +29,7 @@ Bottom-up, each module uses only those above it:
     meta       what a page says about itself to search engines and when it is shared
     sitefiles  map of the site, robots, the page for lost readers, redirects
     styles     one style sheet, with the rules that the pages use
+    fonts      the fonts, with the letters that the pages use
 """
 
 import hashlib
@@ -48,6 +49,7 @@ from . import (
     facts,
     figures,
     finding,
+    fonts,
     frames,
     listing,
     maths,
@@ -62,7 +64,7 @@ from . import (
 
 MODULES = (
     facts, badges, anchors, frames, figures, explorables, cells, maths,
-    uses, api, apilinks, notation, reading, finding, listing, exercises, pages, meta, sitefiles, styles,
+    uses, api, apilinks, notation, reading, finding, listing, exercises, pages, meta, sitefiles, styles, fonts,
 )  # fmt: skip
 
 
