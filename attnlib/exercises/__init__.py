@@ -21,7 +21,7 @@ How to write one. An exercise is data in a file of `attnlib/exercises/<chapter>/
 5. `variants`: two or more other right answers, as functions or edits, written as differently as you can.
 6. `properties` from `attnlib.exercises.properties` tell which law an unknown mistake breaks; add laws there.
 7. Three hints: a question, a direction, almost the answer in words. `task` is 1 to 3 sentences, which the notebook
-   repeats; it, the commentary and a proof may contain $...$.
+   repeats; it, hints, the commentary and a proof may contain $...$.
 8. PyTorch: `needs=("torch",)`, and `from attnlib.exercises.lazy import torch` at the top, so that nobody else loads it.
 9. Predictions and results by hand: `AnswerExercise`, whose `answer` is computed, not typed. Proofs: `ProofExercise`.
 10. `python -m attnlib.exercises.guard foundations.softmax` lists what is still missing; no test has to be written.

@@ -230,7 +230,13 @@ def hints(texts: tuple[str, ...], number: int = 1) -> list[nodes.Node]:
     """Each hint holds the next one, so that nobody reads two at once."""
     if not texts:
         return []
-    return folded(f"Hint {number}", nodes.paragraph("", texts[0]), *hints(texts[1:], number + 1))
+    return folded(f"Hint {number}", nodes.paragraph("", "", *inline(texts[0])), *hints(texts[1:], number + 1))
+
+
+def inline(text: str) -> list[nodes.Node]:
+    """Plain text in which only $formulas$ are more than text."""
+    parts = re.split(r"\$([^$]+)\$", text)
+    return [nodes.math(part, part) if i % 2 else nodes.Text(part) for i, part in enumerate(parts)]
 
 
 def answer(one: Exercise) -> list[nodes.Node]:
