@@ -10,8 +10,10 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             exercises.foundations
     2  Self-attention       reference.layers  .masks, and their twins in nn
                             models.stack, train.toy, data.anomaly  .recall, interpret.distance  .patterns  .capture
+                            exercises.self_attention
     3  Multi-head           reference.heads  .projections  .multihead  .grouped  .gates, and nn.multihead
                             data.offsets  .agreement, interpret.importance
+                            exercises.multi_head
 
 Importing this package loads neither NumPy nor torch; import the module that you need.
 """
