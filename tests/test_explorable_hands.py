@@ -119,3 +119,15 @@ def test_words_move_with_the_keyboard_and_the_mouse_and_the_line_says_what_chang
         line_says(page, box, "changed, by up to")
         box.get_by_role("button", name="Start again").click()
         line_says(page, box, "No position, no mask")
+
+
+def test_a_token_is_looked_at_by_pointing_at_it(browser, origin):
+    with picture("HeadViewer", browser, origin, has_touch=True) as (page, box):
+        target = box.locator(".xp-target")
+        page.mouse.move(*middle(target.nth(2)))
+        assert box.get_by_role("slider").input_value() == "3"
+        line_says(page, box, "(place 3) looks most at")
+        page.touchscreen.tap(*middle(target.nth(4)))
+        assert box.get_by_role("slider").input_value() == "5"
+        box.get_by_role("radiogroup", name="head").get_by_label("2").check()
+        line_says(page, box, "head 2: ")
