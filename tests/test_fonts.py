@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT / "book"))
 
 fonts = importlib.import_module("_ext.fonts")
 
+pytestmark = pytest.mark.built  # `make book` fetches the fonts
 VENDORED = ROOT / "book" / "_vendor" / "site"
 SITE = ROOT / "_build" / "html"
 SERIF = VENDORED / "fonts" / "source-serif-4-latin-wght-normal.woff2"
@@ -46,7 +47,6 @@ def test_the_style_sheet_asks_for_no_weight_that_was_cut():
     assert asked and min(asked) >= fonts.WEIGHTS[0] and max(asked) <= fonts.WEIGHTS[1]
 
 
-@pytest.mark.built
 def test_a_shipped_font_lacks_no_letter_of_the_book():
     if not SITE.exists():
         pytest.skip("the book is not built: run `make book`, then this again.")
