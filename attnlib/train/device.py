@@ -45,7 +45,7 @@ def device() -> Device:
     return Device("cuda", found.name, round(found.total_memory / 1e9, 1))
 
 
-def scale(what: str, *, cpu: T, gpu: T, minutes: float) -> T:
+def scale(what: str, *, cpu: T, gpu: T, minutes: int | float) -> T:
     """How much of something to use: `cpu`, or on a GPU the larger `gpu`, which is announced with its time.
 
     what       what is larger, as it reads in the announcement
