@@ -7,6 +7,7 @@ down.
 """
 
 import os
+import re
 import statistics
 import sys
 import time
@@ -23,6 +24,7 @@ from attnlib.data.results import save_result
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
 CHROMIUM = next((p for p in ("/usr/bin/chromium", "/usr/bin/google-chrome") if Path(p).exists()), None)
+LEADS_ON = re.compile('http-equiv="refresh"', re.I)
 LIMITS: dict[str, float] = {"kB": 500, "requests": 30, "FCP": 400, "done": 600, "CLS": 0.02}
 SLOWER, DONE_WHEN_SLOWER = 4, 1600
 
@@ -52,9 +54,15 @@ SCROLL = """async () => {
 
 
 def pages() -> list[str]:
-    """The book's pages, by their address below _build/html."""
+    """The book's pages, by their address below _build/html; index.html and the old addresses only lead on."""
     found = sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*.html"))
-    return [name for name in found if not name.startswith("_") and name != "index.html"]
+    return [name for name in found if not name.startswith("_") and not LEADS_ON.search(head_of(name))]
+
+
+def head_of(name: str) -> str:
+    """The beginning of a page, where it says what kind it is."""
+    with (SITE / name).open(encoding="utf8") as page:
+        return page.read(6000)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-// Judges pages for tools/page_speed.py: a port of a running Chromium, categories, form factor; then one address per line
+// Judges pages for tools/lighthouse.py: a port of a running Chromium, categories, form factor; then one address per line
 // comes in, and one line of JSON with scores, figures and failed audits goes out.
 import lighthouse, { desktopConfig } from "lighthouse";
 import { createInterface } from "node:readline";
@@ -13,9 +13,12 @@ const failed = (report) => {
 };
 
 for await (const address of createInterface({ input: process.stdin })) {
-  const flags = { port: +port, output: "json", logLevel: "silent", onlyCategories: categories.split(",") };
+  const flags = { port: +port, output: "json", logLevel: "silent", disableFullPageScreenshot: true, onlyCategories: categories.split(",") };
   const { lhr } = await lighthouse(address, flags, form === "desktop" ? desktopConfig : undefined);
   const scores = Object.fromEntries(Object.entries(lhr.categories).map(([id, { score }]) => [id, Math.round(100 * score)]));
   const figures = Object.fromEntries(FIGURES.map((id) => [id, lhr.audits[id]?.numericValue]));
-  process.stdout.write(JSON.stringify({ scores, figures, failed: failed(lhr), error: lhr.runtimeError?.message }) + "\n");
+  const { benchmarkIndex, hostUserAgent } = lhr.environment; // how fast the machine was just then, and which browser
+  const versions = { lighthouse: lhr.lighthouseVersion, browser: hostUserAgent.match(/Chrome\/[\d.]+/)?.[0], benchmarkIndex };
+  const verdict = { scores, figures, versions, failed: failed(lhr), error: lhr.runtimeError?.message };
+  process.stdout.write(JSON.stringify(verdict) + "\n");
 }
