@@ -80,7 +80,7 @@ def test_no_two_pages_describe_themselves_alike():
 def test_nothing_watches_the_reader():
     pages = "".join(page.read_text() for page in SITE.rglob("*.html"))
     scripts = "".join(script.read_text() for script in SITE.rglob("*.js"))
-    watching = r"google-analytics|googletagmanager|plausible|matomo|gtag\(|sendBeacon|document\.cookie"
+    watching = r"google-analytics|googletagmanager|plausible\.io|matomo|gtag\(|sendBeacon|document\.cookie"
     assert not re.search(watching, pages + scripts)
 
 
