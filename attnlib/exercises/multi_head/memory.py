@@ -6,6 +6,7 @@ import numpy as np
 
 from attnlib.exercises.cases import drawn, softmax
 from attnlib.exercises.model import AnswerExercise, CodeExercise, Mistake, ProofExercise
+from attnlib.reference import grouped
 
 PAGE = "03-multi-head/3-memory"
 
@@ -94,6 +95,7 @@ repeat = CodeExercise(
     "model decides the order: tiling in place of repeating runs, with every head asking a stranger's keys.",
     prerequisites=("multi-head.split",),
     solution=shared,
+    reference=lambda K, n_heads: grouped.repeat_heads(K, n_heads // K.shape[-3]),
     cases=lambda rng: {
         "two key heads for four": (drawn(rng, (2, 3, 2))[0], 4),
         "two for six, a batch": (drawn(rng, (2, 2, 3, 4))[0], 6),

@@ -4,6 +4,7 @@ import numpy as np
 
 from attnlib.exercises.cases import drawn
 from attnlib.exercises.model import AnswerExercise, CodeExercise, Mistake, ProofExercise
+from attnlib.reference import heads
 
 PAGE = "03-multi-head/2-one-matrix-multiplication"
 
@@ -35,6 +36,7 @@ split = CodeExercise(
     commentary="A reshape never moves a number in memory, and neither does swapping axes: splitting is free. A "
     "reshape straight to (h, n, d / h) has the right shape and cuts through the rows.",
     solution=split_heads,
+    reference=heads.split_heads,
     cases=lambda rng: {
         "three tokens, two heads": (np.arange(12.0).reshape(3, 4), 2),
         "a batch of two": (drawn(rng, (2, 5, 6))[0], 3),
@@ -117,6 +119,7 @@ merge_repair = CodeExercise(
     "not lie side by side in memory, so the reshape has to move them.",
     prerequisites=("multi-head.split",),
     solution=merge_heads,
+    reference=heads.merge_heads,
     cases=merge_cases,
     given=("merged without the transpose",),
     variants=(merge_by_concatenation, {"O.swapaxes(-3, -2)": "np.moveaxis(O, -3, -2)"}),

@@ -6,6 +6,7 @@ import numpy as np
 
 from attnlib.exercises.cases import drawn, softmax
 from attnlib.exercises.model import AnswerExercise, CodeExercise, Mistake, ProofExercise
+from attnlib.reference import ops
 
 PAGE = "02-self-attention/5-gradients-by-hand"
 
@@ -54,6 +55,7 @@ score = CodeExercise(
     "each row the result sums to zero, and where P is 0 or 1 it is zero: nothing is learned there.",
     prerequisites=("foundations.softmax-jacobian",),
     solution=scores_gradient,
+    reference=ops.masked_softmax_backward,
     cases=score_cases,
     variants=(score_by_jacobian, {"return P * (dP - inner)": "return P * dP - P * inner"}),
     mistakes=(
