@@ -9,7 +9,7 @@ import os
 import lighthouse
 import pytest
 from gzip_server import serving
-from page_speed import SITE, pages
+from page_speed import CHROMIUM, SITE, pages
 
 pytestmark = pytest.mark.browser
 
@@ -31,13 +31,17 @@ def test_a_page_below_a_limit_is_named_and_a_hidden_page_need_not_be_found(tmp_p
     assert lighthouse.below("hidden.html", verdict) == {"performance": 94}
 
 
-def test_lighthouse_finds_nothing_to_mend_on_a_page_of_each_kind(record_property):
+def test_lighthouse_finds_nothing_to_mend_on_a_page_of_each_kind(playwright):
     if not (INSTALLED.exists() or os.environ.get("CI")):
         pytest.skip("Lighthouse is not fetched: run `make lighthouse` once, then this again.")
     names = [name for name in KINDS if name in pages()]
     if not names:
         pytest.skip("the book is not built: run `make book`, then this again.")
-    with serving(SITE) as server, lighthouse.judging("accessibility,best-practices,seo") as judge:
+    port = lighthouse.free_port()
+    arguments = ["--no-sandbox", f"{lighthouse.DEBUGGED}={port}"]
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+    with serving(SITE) as server, lighthouse.judging(port, "accessibility,best-practices,seo") as judge:
         for name in names:
             verdict = judge(server.address + name)
             assert not lighthouse.below(name, verdict), (name, verdict["failed"])
+    browser.close()

@@ -29,6 +29,7 @@ NODE = next(path for path in (HOME / "bin" / "node", HOME / "node.exe") if path.
 LIMITS = {"performance": 95, "accessibility": 100, "best-practices": 100, "seo": 95}
 HIDDEN = re.compile(r'<meta name="robots" content="noindex')
 TRIES = 3
+DEBUGGED = "--remote-debugging-port"
 
 Judge = Callable[[str], dict[str, Any]]
 
@@ -53,22 +54,20 @@ def free_port() -> int:
 
 
 @contextmanager
-def judging(categories: str, form: str = "mobile") -> Iterator[Judge]:
-    """A function that takes an address and gives scores, figures and failed audits; one browser serves them all."""
+def judging(port: int, categories: str, form: str = "mobile") -> Iterator[Judge]:
+    """A function that takes an address and gives scores, figures and failed audits, by the Chromium at this port."""
     install()
-    port = free_port()
-    with chromium(f"--remote-debugging-port={port}"):
-        judge = [NODE, FOLDER / "judge.js", str(port), categories, form]
-        process = subprocess.Popen(judge, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf8")
-        assert process.stdin and process.stdout
+    judge = [NODE, FOLDER / "judge.js", str(port), categories, form]
+    process = subprocess.Popen(judge, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf8")
+    assert process.stdin and process.stdout
 
-        def ask(address: str) -> dict[str, Any]:
-            print(address, file=process.stdin, flush=True)
-            return json.loads(process.stdout.readline())  # type: ignore[union-attr]
+    def ask(address: str) -> dict[str, Any]:
+        print(address, file=process.stdin, flush=True)
+        return json.loads(process.stdout.readline())  # type: ignore[union-attr]
 
-        yield ask
-        process.stdin.close()
-        process.wait()
+    yield ask
+    process.stdin.close()
+    process.wait()
 
 
 def best(judge: Judge, server: Server, name: str) -> dict[str, Any]:
@@ -89,8 +88,9 @@ def below(name: str, verdict: dict[str, Any]) -> dict[str, int]:
 def main() -> int:
     names = sys.argv[1:] or pages()
     began, load, verdicts = time.perf_counter(), os.getloadavg()[0], {}
+    port = free_port()
     print(f"{'page':52}" + "".join(f"{category:>16}" for category in LIMITS) + "  tries")
-    with serving(SITE) as server, judging(",".join(LIMITS)) as judge:
+    with serving(SITE) as server, chromium(f"{DEBUGGED}={port}"), judging(port, ",".join(LIMITS)) as judge:
         for name in names:
             verdicts[name] = found = best(judge, server, name)
             cells = "".join(f"{found['scores'][category]:16}" for category in LIMITS)

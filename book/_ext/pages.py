@@ -59,6 +59,8 @@ REPAIRS: list[tuple[str, str]] = [
     (r'<script src="([^"]*searchindex\.js)">', r'<script defer src="\1">'),
     # The same element twice.
     (r'\s*<meta name="viewport" content="width=device-width, initial-scale=1" ?/>', ""),
+    # The corner of a table that says nothing heads nothing.
+    (r'<th class="head[^"]*"><p></p></th>', "<td></td>"),
     # What is read aloud is what is written; the sidebar's title belongs to a landmark.
     (r'<summary aria-label="Toggle hidden content">', "<summary>"),
     (r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"', r"\1"),
