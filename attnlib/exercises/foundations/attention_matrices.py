@@ -144,7 +144,8 @@ exercise = CodeExercise(
         ),
         Mistake(
             "float32 became float64",
-            "float32 went in, float64 came out: `np.sqrt` of an int is a float64 number. `math.sqrt` is a plain one.",
+            "float32 went in, float64 came out: some float64 number took part, such as `np.sqrt` of an int or "
+            "`np.zeros` without a dtype.",
             {"math.sqrt(": "np.sqrt("},
             {"return P": "return np.float64(1) * P"},
         ),

@@ -49,6 +49,14 @@ gate = CodeExercise(
             {"(dY[..., None, :, :] * parts)": "abs(dY[..., None, :, :] * parts)"},
         ),
         Mistake(
+            "the sign is lost",
+            "This is how large the derivative is. Whether the head helps or hurts is in its sign.",
+            {
+                "return (dY": "return abs((dY",
+                "parts.shape[-3]).sum(axis=0)": "parts.shape[-3]).sum(axis=0))",
+            },
+        ),
+        Mistake(
             "a mean, not a sum",
             "The gate moves all entries at once, so their effects add up.",
             {".sum(axis=(-1, -2))": ".mean(axis=(-1, -2))"},

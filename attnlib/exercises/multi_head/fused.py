@@ -89,12 +89,26 @@ loop = CodeExercise(
         ),
         Mistake(
             "rows of the matrices in place of columns",
-            "A head gets all of X, through a part of the columns. Here it saw a part of the numbers of X.",
+            "Head k got a block of rows of each matrix, as `nn.Linear` would keep it. It owns a block of columns.",
             {
                 "X @ W_Q[:, own]": "X @ W_Q.T[:, own]",
                 "X @ W_K[:, own]": "X @ W_K.T[:, own]",
                 "X @ W_V[:, own]": "X @ W_V.T[:, own]",
             },
+        ),
+        Mistake(
+            "the heads share out the numbers of X",
+            "Each head saw only a part of each token. A head reads all of X, through its part of the columns.",
+            {
+                "X @ W_Q[:, own]": "X[..., own] @ W_Q[own, own]",
+                "X @ W_K[:, own]": "X[..., own] @ W_K[own, own]",
+                "X @ W_V[:, own]": "X[..., own] @ W_V[own, own]",
+            },
+        ),
+        Mistake(
+            "the results are interleaved",
+            "The first numbers of all heads came first. Side by side, head 0 comes whole, then head 1.",
+            {"np.concatenate(heads, axis=-1)": "np.stack(heads, axis=-1).reshape(X.shape)"},
         ),
         Mistake(
             "the values have all columns of head 0",
@@ -179,6 +193,26 @@ fused = CodeExercise(
             "the output projection was forgotten", "The heads were not mixed: W_O is missing.", {" @ W_O": ""}
         ),
         Mistake(
+            "W_O is transposed",
+            "The result was multiplied with the transpose; with a square matrix the shape does not tell.",
+            {" @ W_O": " @ W_O.T"},
+        ),
+        Mistake(
+            "the heads are interleaved",
+            "Head k got every h-th column. It owns a block of neighbours.",
+            {
+                "(*batch, n, n_heads, d // n_heads).swapaxes(-3, -2)": (
+                    "(*batch, n, d // n_heads, n_heads).swapaxes(-1, -2).swapaxes(-3, -2)"
+                )
+            },
+            {
+                "(*batch, n, n_heads, d // n_heads).swapaxes(-3, -2)": (
+                    "(*batch, n, d // n_heads, n_heads).swapaxes(-1, -2).swapaxes(-3, -2)"
+                ),
+                "O.swapaxes(-3, -2).reshape": "O.swapaxes(-3, -2).swapaxes(-1, -2).reshape",
+            },
+        ),
+        Mistake(
             "heads attend to heads",
             "For each token the heads looked at one another. The tokens of one head should.",
             {
@@ -198,7 +232,8 @@ fused = CodeExercise(
         ),
         Mistake(
             "float32 became float64",
-            "float32 went in, float64 came out: `np.sqrt` of an int is a float64 number.",
+            "float32 went in, float64 came out: some float64 number took part, such as `np.sqrt` of an int or "
+            "`np.zeros` without a dtype.",
             {"math.sqrt(": "np.sqrt("},
             {"return O.": "return np.float64(1) * O."},
         ),
@@ -356,6 +391,14 @@ mask_repair = CodeExercise(
             {"mask[:, None]": "mask[:1, None]"},
         ),
         Mistake("hidden scores are zero", "exp(0) is 1: hidden keys are still read.", {"-math.inf": "0.0"}),
+        Mistake(
+            "hidden after the softmax",
+            "The hidden keys give nothing, but they still took their share: the other weights no longer sum to one.",
+            {
+                "S = np.where(mask[:, None], S, -math.inf)\n": "\n",
+                "return softmax(S) @ V": "return softmax(S) * mask[:, None] @ V",
+            },
+        ),
         Mistake(
             "the mask is not used",
             "Hidden keys are read.",

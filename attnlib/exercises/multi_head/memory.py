@@ -56,6 +56,7 @@ cache = CodeExercise(
             {"2 * layers": "16 * layers"},
         ),
         Mistake("one layer only", "Every layer keeps its own.", {"2 * layers": "2"}),
+        Mistake("one head only", "Every head keeps keys and values of its own.", {"n_kv_heads * ": ""}),
         Mistake("numbers, not bytes", "This counts the numbers.", {" * bytes_each": ""}),
         Mistake(
             "the table of weights",
@@ -98,7 +99,7 @@ repeat = CodeExercise(
     reference=lambda K, n_heads: grouped.repeat_heads(K, n_heads // K.shape[-3]),
     cases=lambda rng: {
         "two key heads for four": (drawn(rng, (2, 3, 2))[0], 4),
-        "two for six, a batch": (drawn(rng, (2, 2, 3, 4))[0], 6),
+        "two for six, a batch of three": (drawn(rng, (3, 2, 3, 4))[0], 6),
         "one for all": (drawn(rng, (1, 3, 2))[0], 4),
         "each its own": (drawn(rng, (3, 2, 2))[0], 3),
         "all sizes equal": (drawn(rng, (2, 2, 2, 2))[0], 4),
@@ -159,6 +160,28 @@ def whole(q, K, V, cut):
     return softmax(K @ q / math.sqrt(len(q))) @ V
 
 
+def tile_cases(rng):
+    far = np.array([[0.0, 1.0], [0.1, 0.0], [30.0, 1.0], [30.0, 1.1]])
+    return {
+        "four keys": (*drawn(rng, (2,), (4, 2), (4, 3)), 2),
+        "uneven parts": (*drawn(rng, (3,), (5, 3), (5, 2)), 1),
+        "scores far apart": (
+            np.array([1.0, 2.0]),
+            np.array([[9.0, 1.0], [8.0, 1.5], [-3.0, 0.0], [2.0, 2.0]]),
+            *drawn(rng, (4, 2)),
+            2,
+        ),
+        "scores around 900": (
+            np.array([40.0, 10.0]),
+            np.array([[30.0, 1.0], [30.0, 1.1], [30.1, 0.0]]),
+            *drawn(rng, (3, 3)),
+            2,
+        ),
+        "the second part far above": (np.array([40.0, 10.0]), far, *drawn(rng, (4, 3)), 2),
+        "the first part far above": (np.array([40.0, 10.0]), far[::-1], *drawn(rng, (4, 3)), 2),
+    }
+
+
 tiles = CodeExercise(
     id="multi-head.two-tiles",
     title="Half of the keys at a time",
@@ -180,22 +203,7 @@ tiles = CodeExercise(
     prerequisites=("foundations.log-sum-exp", "foundations.attention-loops"),
     solution=in_two_parts,
     reference=whole,
-    cases=lambda rng: {
-        "four keys": (*drawn(rng, (2,), (4, 2), (4, 3)), 2),
-        "uneven parts": (*drawn(rng, (3,), (5, 3), (5, 2)), 1),
-        "scores far apart": (
-            np.array([1.0, 2.0]),
-            np.array([[9.0, 1.0], [8.0, 1.5], [-3.0, 0.0], [2.0, 2.0]]),
-            *drawn(rng, (4, 2)),
-            2,
-        ),
-        "scores around 900": (
-            np.array([40.0, 10.0]),
-            np.array([[30.0, 1.0], [30.0, 1.1], [30.1, 0.0]]),
-            *drawn(rng, (3, 3)),
-            2,
-        ),
-    },
+    cases=tile_cases,
     variants=(
         whole,
         {
@@ -234,9 +242,11 @@ tiles = CodeExercise(
         ),
         Mistake("√d_k is missing", "The scores were not divided by √d_k.", {" / math.sqrt(len(q))": ""}),
         Mistake(
-            "the parts are exchanged",
-            "Each part was rescaled with the other's factor.",
+            "the factors are the wrong way round",
+            "The part with the lower maximum was made to count for more. Its factor should be the one below 1.",
             {"left, right = math": "right, left = math"},
+            {"math.exp(a - top), math.exp(b - top)": "math.exp(top - a), math.exp(top - b)"},
+            {"math.exp(a - top), math.exp(b - top)": "np.exp(top - a), np.exp(top - b)"},
         ),
     ),
 )

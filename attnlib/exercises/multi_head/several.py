@@ -69,6 +69,16 @@ convolution = CodeExercise(
             {"np.eye(n, k=-offset)": "np.roll(np.eye(n), offset, axis=0)"},
         ),
         Mistake(
+            "the first token stands in",
+            "What lies before the first token was taken from the first token. It counts as zero.",
+            {"np.eye(n, k=-offset)": "np.eye(n)[np.maximum(np.arange(n) - offset, 0)]"},
+        ),
+        Mistake(
+            "a mean over the heads",
+            "The parts of the heads are added, not averaged.",
+            {"return Y": "return Y / len(kernel)"},
+        ),
+        Mistake(
             "one matrix for all offsets",
             "Each offset has its own matrix.",
             {"P @ X @ W": "P @ X @ kernel[0]"},

@@ -85,6 +85,21 @@ score = CodeExercise(
             {"dP - inner": "dP + inner"},
         ),
         Mistake(
+            "the sum has no weights",
+            "What is subtracted is the sum of dP weighted with P. Here all entries of the row counted fully.",
+            {"(P * dP).sum": "dP.sum"},
+        ),
+        Mistake(
+            "P multiplies the first term alone",
+            "The sum that is subtracted counts as much as the weight it belongs to: P multiplies both terms.",
+            {"P * (dP - inner)": "P * dP - inner"},
+        ),
+        Mistake(
+            "a mean where a sum belongs",
+            "The products P dP were averaged. The weights already sum to one: the products are added up.",
+            {"(P * dP).sum": "(P * dP).mean"},
+        ),
+        Mistake(
             "P is missing in front",
             "The whole bracket is multiplied by the weight.",
             {"return P * (dP - inner)": "return dP - inner"},

@@ -39,7 +39,7 @@ count = CodeExercise(
         "a base model, one sentence": (100, 512),
         "a long text": (10_000, 512),
     },
-    returns=("projections", "attention"),
+    returns=("count of the projections", "count of the products"),
     variants=(
         {"4 * n * d * d": "n * (4 * d**2)", "2 * n * n * d": "sum(n * d * n for _ in range(2))"},
         {"projections = 4 * n * d * d\n": "projections = sum([n * d * d] * 4)\n"},
@@ -79,6 +79,11 @@ count = CodeExercise(
             "n and d are exchanged",
             "The projections are quadratic in the width, the attention in the number of tokens.",
             {"4 * n * d * d": "4 * d * n * n", "2 * n * n * d": "2 * d * d * n"},
+        ),
+        Mistake(
+            "the two are swapped",
+            "First come the projections, then the two products with n by n matrices.",
+            {"return projections, attention": "return attention, projections"},
         ),
     ),
 )
@@ -166,6 +171,7 @@ reach = CodeExercise(
         "length 6, kernel 3": (6, 3, False),
         "length 5, kernel 3": (5, 3, False),
         "length 9, kernel 2": (9, 2, False),
+        "dilated, length 6, kernel 3": (6, 3, True),
         "dilated, length 9, kernel 3": (9, 3, True),
         "dilated, length 10, kernel 3": (10, 3, True),
         "dilated, length 100, kernel 2": (100, 2, True),
@@ -173,6 +179,9 @@ reach = CodeExercise(
         "one token": (1, 3, False),
         "a kernel wider than the text": (3, 7, True),
         "length 100, kernel 4": (100, 4, False),
+        "length 12, kernel 4": (12, 4, False),
+        "dilated, length 125, kernel 5": (125, 5, True),
+        "dilated, length 16807, kernel 7": (16807, 7, True),
     },
     variants=(by_walking, {"math.ceil((length - 1) / (kernel - 1))": "-(-(length - 1) // (kernel - 1))"}),
     mistakes=(
@@ -180,11 +189,26 @@ reach = CodeExercise(
             "each layer reaches back a whole kernel",
             "One of the places that a kernel reads is its own: it reaches back kernel - 1.",
             {"(length - 1) / (kernel - 1)": "(length - 1) / kernel"},
+            {
+                "(length - 1) / (kernel - 1)": "(length - 1) / kernel",
+                "(kernel - 1) * kernel": "kernel * kernel",
+            },
         ),
         Mistake(
             "one place too many",
             "From the last to the first of `length` places the distance is length - 1.",
             {"(length - 1) / (kernel - 1)": "length / (kernel - 1)"},
+        ),
+        Mistake(
+            "rounded down",
+            "What is left of the distance takes one more layer.",
+            {"math.ceil((length - 1) / (kernel - 1))": "(length - 1) // (kernel - 1)"},
+        ),
+        Mistake(
+            "a logarithm that was not exact",
+            "Where the length is a power of the kernel, the quotient of logarithms can come out a hair too large, and "
+            "rounding up makes a whole layer of it. Count with integers.",
+            {"while reach < length": "while layers < math.ceil(math.log(length) / math.log(kernel))"},
         ),
         Mistake(
             "dilation was ignored",
@@ -198,8 +222,14 @@ reach = CodeExercise(
         ),
         Mistake(
             "dilated by the layer's number",
-            "The step of layer l is kernel^l, not l + 1 or 2^l times something.",
+            "The step of layer l is kernel^l, not l + 1 or 2^l.",
             {"kernel**layers": "(layers + 1)"},
+            {"kernel**layers": "2**layers"},
+        ),
+        Mistake(
+            "the first layer is dilated already",
+            "Layer 0 reads neighbours: its step is kernel^0, which is 1.",
+            {"kernel**layers": "kernel ** (layers + 1)"},
         ),
     ),
 )

@@ -96,6 +96,11 @@ layer = CodeExercise(
             {"math.sqrt(K.shape[-1])": "K.shape[-1]"},
         ),
         Mistake(
+            "the softmax was taken twice",
+            "The second softmax got weights, which lie between 0 and 1, and made them almost equal.",
+            {"softmax(S)": "softmax(softmax(S))"},
+        ),
+        Mistake(
             "one projection for queries and keys",
             "Queries and keys came from the same matrix. Then the scores are symmetric: each looks at the other "
             "equally hard.",
@@ -124,7 +129,8 @@ layer = CodeExercise(
         ),
         Mistake(
             "float32 became float64",
-            "float32 went in, float64 came out: `np.sqrt` of an int is a float64 number. `math.sqrt` is a plain one.",
+            "float32 went in, float64 came out: some float64 number took part, such as `np.sqrt` of an int or "
+            "`np.zeros` without a dtype.",
             {"math.sqrt(": "np.sqrt("},
             {"return softmax(S)": "return np.float64(1) * softmax(S)"},
         ),
@@ -188,6 +194,16 @@ cross = CodeExercise(
         {"Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1])": "Q @ (K / Q.shape[-1] ** 0.5).swapaxes(-1, -2)"},
     ),
     mistakes=(
+        Mistake(
+            "divided by d_k, not by its root",
+            "The spread of a dot product grows with the root of d_k.",
+            {"math.sqrt(Q.shape[-1])": "Q.shape[-1]"},
+        ),
+        Mistake(
+            "the softmax was taken twice",
+            "The second softmax got weights, which lie between 0 and 1, and made them almost equal.",
+            {"softmax(S)": "softmax(softmax(S))"},
+        ),
         Mistake(
             "keys from the target",
             "The keys were made from X. What is scored must be what is read: the source.",

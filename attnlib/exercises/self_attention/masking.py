@@ -31,6 +31,7 @@ def attention_cases(rng):
             np.array([[True] * 3 + [False] * 2] * 2),
         ),
         "scores around 800": (30 * Q, 30 * K, V, real),
+        "scores far below zero": (60 * abs(Q) + 1, -60 * abs(K) - 1, V, real),
     }
 
 
@@ -79,8 +80,17 @@ axis_repair = CodeExercise(
         ),
         Mistake(
             "a finite number in place of minus infinity",
-            "With scores around 800 a hidden key still wins: -100 is low, but it is not hidden.",
+            "A low number is not yet hidden: where the scores of the real keys are lower still, the hidden key wins.",
             {"-math.inf": "-100.0"},
+            {"-math.inf": "-1000.0"},
+        ),
+        Mistake(
+            "hidden after the softmax",
+            "The hidden keys give nothing, but they still took their share: the other weights no longer sum to one.",
+            {
+                "S = np.where(real[:, None, :], S, -math.inf)\n": "\n",
+                "return softmax(S) @ V": "return softmax(S) @ (V * real[:, :, None])",
+            },
         ),
         Mistake(
             "inverted mask",
@@ -116,7 +126,7 @@ def kinds_cases(rng):
     return {
         "additive, 0 and minus infinity": (np.where(seen, 0.0, -math.inf), "additive"),
         "additive, with a bias": (
-            np.where(seen, np.array([[0.5, 1.0, 2.0], [-3.0, 2.5, 0.0]]), -math.inf),
+            np.where(seen, np.array([[0.5, 1.0, 2.0], [-3.0, 0.0, 2.5]]), -math.inf),
             "additive",
         ),
         "True means hidden": (~seen, "hidden"),
@@ -154,6 +164,7 @@ polarity = CodeExercise(
             "a bias counts as hidden",
             "A number below zero, or not equal to zero, only makes a key less or more likely. Minus infinity hides.",
             {"mask > -math.inf": "mask >= 0"},
+            {"mask > -math.inf": "mask == 0"},
         ),
         Mistake(
             "the additive mask is inverted",
@@ -193,6 +204,8 @@ def jacobian_cases(rng):
     sparse = jacobian(causal, 2, 3)
     sparse[3, :, 0, 1:] = 0
     sparse[2, 0, 1, :] = 0
+    sparse[2, 1, 1, :] = -abs(sparse[2, 1, 1, :])
+    sparse[3, :, 2, :] = [[-1.0, 0.0, 0.0], [0.0, 0.0, -2.0]]
     canceling = jacobian(causal[:3, :3], 2, 2)
     canceling[2, 0, 0] = [1.0, -1.0]
     canceling[2, 1, 0] = [-2.0, 2.0]
@@ -247,6 +260,13 @@ leak = CodeExercise(
             "every derivative must differ from zero",
             "One derivative that is not zero is enough for a dependence.",
             {".any(": ".all("},
+        ),
+        Mistake(
+            "negative derivatives do not count",
+            "A derivative below zero is a dependence too: whatever differs from zero counts.",
+            {"J != 0": "J > 0"},
+            {"(J != 0).any(axis=(1, 3))": "(J.max(axis=(1, 3)) != 0)"},
+            {"(J != 0).any(axis=(1, 3))": "(J.sum(axis=(1, 3)) > 0)"},
         ),
         Mistake(
             "small derivatives were taken for zero",

@@ -201,6 +201,10 @@ def both_cases(rng):
     }
 
 
+def both_for_real_queries(causal, real):
+    return np.stack([np.logical_and(causal, np.outer(one, one)) for one in real])
+
+
 combined = CodeExercise(
     id="self-attention.both-masks",
     title="Past and real",
@@ -234,6 +238,12 @@ combined = CodeExercise(
             "the queries are masked, not the keys",
             "Here a padded query may look nowhere, and real queries still read padding. The keys are the last axis.",
             {"real[:, None, :]": "real[:, :, None]"},
+        ),
+        Mistake(
+            "padded queries are hidden too",
+            "Rows of padded tokens are empty here. A mask hides keys; a softmax over an empty row has nothing to share "
+            "out.",
+            both_for_real_queries,
         ),
         Mistake(
             "the padding was forgotten",
@@ -271,6 +281,18 @@ def window_reference(n, before, after):
     return masks.window_mask(n, before, after)
 
 
+def window_to_both_sides(n, before, after):
+    offset = np.arange(n) - np.arange(n)[:, None]
+    return abs(offset) <= before
+
+
+def window_by_slices(n, before, after):
+    mask = np.zeros((n, n), dtype=bool)
+    for i in range(n):
+        mask[i, i - before : i + after + 1] = True
+    return mask
+
+
 window = CodeExercise(
     id="self-attention.window-mask",
     title="Only the neighbourhood",
@@ -293,6 +315,7 @@ window = CodeExercise(
     cases=lambda rng: {
         "two back, one ahead": (6, 2, 1),
         "causal, three back": (5, 3, 0),
+        "one back, three ahead": (6, 1, 3),
         "itself only": (4, 0, 0),
         "wider than the sequence": (3, 7, 5),
     },
@@ -321,6 +344,16 @@ window = CodeExercise(
             "the far end ahead is missing",
             "A key exactly `after` places ahead may be seen.",
             {"<= after": "< after"},
+        ),
+        Mistake(
+            "the same reach on both sides",
+            "The window is as wide ahead as it is back. How far it goes ahead is `after`.",
+            window_to_both_sides,
+        ),
+        Mistake(
+            "empty rows at the start",
+            "A slice that starts below zero counts from the end, so the first queries see nothing, or the wrong keys.",
+            window_by_slices,
         ),
         Mistake(
             "everything up to the window is visible",

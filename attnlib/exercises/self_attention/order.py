@@ -94,7 +94,11 @@ def pool_cases(rng):
         "one sequence with two pads": (drawn(rng, (4, 3))[0], np.array([True, True, False, False])),
         "a batch of two": (drawn(rng, (2, 4, 3))[0], mask),
         "as many tokens as numbers": (drawn(rng, (2, 4, 4))[0], mask),
-        "an empty sequence": (drawn(rng, (2, 3, 2))[0], np.array([[True, False, True], [False] * 3])),
+        "an empty sequence": (drawn(rng, (2, 3, 2))[0], np.array([[True, True, False], [False] * 3])),
+        "a pad in the middle": (
+            drawn(rng, (2, 4, 2))[0],
+            np.array([[True, False, True, True], [False, True] * 2]),
+        ),
         "no pads": (drawn(rng, (5, 2))[0], np.ones(5, dtype=bool)),
     }
 
@@ -142,6 +146,11 @@ pool = CodeExercise(
             "padding took part",
             "The padded rows were added to the sum.",
             {"X * mask[..., None]": "X"},
+        ),
+        Mistake(
+            "the first tokens were taken for the real ones",
+            "The mask was counted, and that many tokens were taken from the start. The mask says which ones are real.",
+            {"X * mask[..., None]": "X * (np.arange(X.shape[-2]) < count)[..., None]"},
         ),
         Mistake(
             "a sum, not a mean",

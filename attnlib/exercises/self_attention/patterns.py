@@ -84,6 +84,11 @@ distance = CodeExercise(
             {"(P * distance).sum(axis=-1)": "abs(P.argmax(axis=-1) - places) * 1.0"},
         ),
         Mistake(
+            "the distance of the mean position",
+            "The positions were averaged before the distance was taken, so left and right cancelled.",
+            {"(P * distance).sum(axis=-1)": "abs(P @ places - places)"},
+        ),
+        Mistake(
             "the mean position of the keys",
             "This is where the query looks, not how far away from itself.",
             {"abs(places - places[:, None])": "places"},
@@ -140,6 +145,7 @@ offsets = CodeExercise(
         Mistake(
             "the mean of each diagonal",
             "Each offset was divided by how often it can occur. Asked for was its share of all attention.",
+            {"np.trace(P, offset=o)": "np.diagonal(P, o).mean()", ") / n": ")"},
             {"np.trace(P, offset=o)": "np.diagonal(P, o).mean() * 1"},
         ),
         Mistake(
