@@ -34,6 +34,16 @@ def test_a_picture_shows_what_the_page_shows(name, page, origin):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("name", [name for name, shot in shots.SHOTS.items() if shot.height is None])
+@pytest.mark.parametrize("height", [0.3, 0.5, 0.7])
+def test_a_fraction_of_a_dot_above_does_not_make_a_picture_stale(height, name, page, origin):
+    shot = shots.SHOTS[name]
+    page.goto(origin + shot.page)
+    page.locator(".bd-article h1").evaluate("(h, height) => { h.style.paddingBottom = `${height}px`; }", height)
+    assert not shots.stale(shots.FOLDER / f"{name}.png", shots.picture(page, shot))
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("name", shots.SHOTS)
 def test_a_changed_word_makes_a_picture_stale(name, page, origin):
     shot = shots.SHOTS[name]

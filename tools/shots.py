@@ -15,10 +15,13 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "book" / "_static" / "shots"
 SITE = ROOT / "_build" / "html"
-COLOURS, CHANGED = (
-    32,
-    24,
-)  # of a picture; grey levels by which a changed word differs, and other smoothing does not
+COLOURS = 32  # of a picture
+CHANGED = 24  # grey levels by which a changed word differs, and other smoothing does not
+# A box that begins between two dots would be one dot higher in some pictures: it is moved onto whole ones.
+ON_WHOLE_DOTS = """e => {
+  const top = e.getBoundingClientRect().top;
+  Object.assign(e.style, { position: "relative", top: `${Math.round(top) - top}px` });
+}"""
 SETTLED = "() => document.fonts.ready.then(() => new Promise(done => setTimeout(done, 200)))"
 
 
@@ -60,6 +63,7 @@ def picture(page: Any, shot: Shot) -> Image.Image:
         element.scroll_into_view_if_needed()
         page.evaluate(SETTLED)
     if shot.height is None:
+        element.evaluate(ON_WHOLE_DOTS)
         png = element.screenshot()
     else:
         page.evaluate("() => window.scrollTo(0, 0)")
