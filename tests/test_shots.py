@@ -39,7 +39,9 @@ def test_a_picture_shows_what_the_page_shows(name, page, origin):
 def test_a_fraction_of_a_dot_above_does_not_make_a_picture_stale(height, name, page, origin):
     shot = shots.SHOTS[name]
     page.goto(origin + shot.page)
-    page.locator(".bd-article h1").evaluate("(h, height) => { h.style.paddingBottom = `${height}px`; }", height)
+    page.locator(".bd-article h1").evaluate(
+        "(h, height) => { h.style.paddingBottom = `${height}px`; }", height
+    )
     assert not shots.stale(shots.FOLDER / f"{name}.png", shots.picture(page, shot))
 
 
