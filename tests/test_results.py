@@ -12,6 +12,7 @@ import pytest
 
 from attnlib.data.bilingual import economic_area
 from attnlib.data.results import FOLDER, LARGEST, load_result, save_result
+from attnlib.train.toy import answer_accuracy, examples
 
 EXPERIMENTS = Path(__file__).parent.parent / "experiments"
 STORED = sorted(file.stem for file in FOLDER.glob("*.json"))
@@ -164,6 +165,20 @@ def test_the_heads_experiment_measures_what_its_file_holds():
     for by_groups in stored["shared"]["by_width"].values():
         parameters = [entry["parameters"] for entry in by_groups.values()]
         assert parameters == sorted(parameters) and len(set(parameters)) == len(heads.KV_HEADS)
+
+
+def test_the_experiment_inside_heads_measures_what_its_file_holds():
+    inside = script("inside_heads")
+    model = inside.trained(1, 0, 2)
+    assert inside.right_answers(model) == pytest.approx(
+        answer_accuracy(model, examples(inside.unseen())), abs=1e-6
+    )
+    stored = load_result("inside-heads")
+    for entry in stored["patient_head"].values():
+        assert_spread_is_that_of_the_trials(entry, len(inside.SEEDS))
+    assert stored["eight_heads"].keys() == inside.eight_heads(0, steps=2).keys()
+    for entry in stored["eight_heads"].values():
+        assert_spread_is_that_of_the_trials(entry, len(inside.SEEDS), 8)
 
 
 def test_the_patterns_experiment_measures_what_its_file_holds():
