@@ -13,6 +13,8 @@ from test_pages import (
     explorable_faults,
     inaccessible,
     keyboard_faults,
+    on_the_way_down,
+    over,
     overflow,
     unnamed_graphics,
     untypeset,
@@ -61,6 +63,11 @@ FAULTS: dict[str, tuple[str, Check, str]] = {
     "a page that moves": (
         "<script>setTimeout(() => document.querySelector('h1').style.marginTop = '400px', 100)</script>",
         lambda o, s: weight_faults(s, o.page), "CLS is",
+    ),
+    "a page that moves on the way down": (
+        "<p style='height: 3000px'></p><aside style='position: fixed; top: 0; width: 100%; height: 300px'>Here.</aside>"
+        "<script>onscroll = () => { document.querySelector('aside').style.top = `${scrollY / 5}px` }</script>",
+        lambda o, s: over(on_the_way_down(o.page)), "CLS down is",
     ),
     "a button without a name": ("<button></button>", lambda o, s: inaccessible(o.page), "axe button-name"),
 }  # fmt: skip

@@ -15,14 +15,15 @@ from typing import Any
 import pytest
 import yaml
 from gzip_server import Server, serving
-from page_speed import pages
+from page_speed import SCROLL, pages
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
 PAGES = pages()
 WIDTHS = (1280, 390)
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-HEAVIEST, MOST_REQUESTS, MOST_MOVED = 500, 30, 0.02  # kilobytes as they travel, answers, layout shift
+# Kilobytes as they travel, answers, layout shift while loading and on the way down the page.
+MOST: dict[str, float] = {"kB": 500, "requests": 30, "CLS": 0.02, "CLS down": 0.02}
 CI = os.environ.get("CI") == "true"
 
 pytestmark = pytest.mark.browser
@@ -221,12 +222,15 @@ def tab(keys: Any, times: int = 1) -> None:
 
 
 def weight_faults(server: Server, page: Any) -> list[str]:
-    found = weight(server, page)
-    limits = {"kB": HEAVIEST, "requests": MOST_REQUESTS, "CLS": MOST_MOVED}
+    return over(weight(server, page))
+
+
+def over(figures: dict[str, float]) -> list[str]:
+    """The figures that are above their limits."""
     return [
-        f"{name} is {found[name]:g}, at most {most} is wanted"
-        for name, most in limits.items()
-        if found[name] > most
+        f"{name} is {figure:g}, at most {MOST[name]} is wanted"
+        for name, figure in figures.items()
+        if figure > MOST[name]
     ]
 
 
@@ -238,6 +242,15 @@ def weight(server: Server, page: Any) -> dict[str, float]:
         "requests": len(sent),
         "CLS": round(page.evaluate("() => moved"), 4),
     }
+
+
+def on_the_way_down(page: Any) -> dict[str, float]:
+    """How much moves while one reads from the top to the end; the page is left at its top."""
+    before = page.evaluate("() => moved")
+    moved = page.evaluate(SCROLL) - before
+    page.evaluate("() => scrollTo(0, 0)")
+    page.evaluate(SETTLED)
+    return {"CLS down": round(moved, 4)}
 
 
 def told(figures: dict[str, float]) -> str:
@@ -267,8 +280,9 @@ def test_a_page_is_whole_and_can_be_read_by_everyone(
     with Opened(browser, server.address + name, width) as opened:
         page = opened.page
         page.wait_for_load_state("networkidle")
-        wrong = weight_faults(server, page) + opened.faults
-        record_property("shown", f"{name:50} {width:5} " + told(weight(server, page)))
+        figures = weight(server, page) | on_the_way_down(page)
+        record_property("shown", f"{name:50} {width:5} " + told(figures))
+        wrong = over(figures) + opened.faults
         wrong += keyboard_faults(page) if width == WIDTHS[0] else []
         wrong += untypeset(page) + unnamed_graphics(page) + overflow(page) + inaccessible(page)
         in_dark(page)
@@ -381,4 +395,19 @@ def test_on_a_small_screen_the_side_bars_open_as_boxes_and_close_by_escape(brows
             opened.page.keyboard.press("Escape")
             assert opened.page.locator(f"#pst-{side}-sidebar {link}").count() > 0
             assert button.evaluate("button => button === document.activeElement")
+        assert not opened.faults
+
+
+def test_the_contents_follow_the_reading(browser: Any, origin: str) -> None:
+    with Opened(browser, f"{origin}book/api/reference.html") as opened:
+        page, last = opened.page, "#reference-sparse-local_attention"
+        page.locator(last).scroll_into_view_if_needed()
+        page.evaluate(f"() => document.querySelector('{last}').scrollIntoView()")
+        active = page.locator("#pst-page-toc-nav a[aria-current=true]")
+        page.wait_for_function(f"() => document.querySelector('a.active')?.hash === '{last}'")
+        frame, box = page.locator("#pst-secondary-sidebar").bounding_box(), active.bounding_box()
+        assert frame["y"] < box["y"] and box["y"] + box["height"] < frame["y"] + frame["height"]
+        assert (
+            page.locator("#pst-page-toc-nav a:visible").count() == page.locator("#pst-page-toc-nav a").count()
+        )
         assert not opened.faults

@@ -66,6 +66,7 @@ REPAIRS: list[tuple[str, str]] = [
     (r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"', r"\1"),
     (r'<div class="sidebar-primary-items__start', SIDEBAR),
 ]
+ENTRY = re.compile(r'(<a class="reference internal nav-link" href="#[^"]*">)([\w.]+)(?=</a>)')
 COMPILED = [(re.compile(pattern, re.S), replacement) for pattern, replacement in REPAIRS]
 
 
@@ -78,10 +79,20 @@ def preload(content_root: str, files: tuple[str, ...]) -> str:
     )
 
 
+def breakable(html: str) -> str:
+    """Long names in the contents may go on in a second line, after a dot or before an underscore.
+
+    >>> breakable('<a class="reference internal nav-link" href="#x">ops.attend_backward</a>').partition(">")[2]
+    'ops.<wbr>attend<wbr>_backward</a>'
+    """
+    return ENTRY.sub(lambda entry: entry[1] + re.sub(r"(?<=\w)(?=_)|(?<=\.)", "<wbr>", entry[2]), html)
+
+
 def tidy(html: str) -> str:
     """One finished page, repaired."""
     for pattern, replacement in COMPILED:
         html = pattern.sub(replacement, html)
+    html = breakable(html)
     if 'id="search-results"' not in html:
         html = FOR_SEARCH.sub("", html)
     root = re.search(r'<html[^>]*data-content_root="([^"]*)"', html)

@@ -70,6 +70,7 @@
       if (matchMedia(staysBeside).matches) return bar.classList.toggle("pst-sidebar-hidden");
       move(bar, box);
       box.showModal();
+      box.querySelector("a.active, a.current.reference")?.scrollIntoView({ block: "center" });
     });
     closeFromOutside(box);
     box.addEventListener("click", (event) => event.target.closest("a") && box.close());
@@ -85,23 +86,31 @@
     if (below > 0) sidebar.scrollTop = below + innerHeight / 4;
   }
 
-  /* 4. */
+  /* 4. What is being read is the last heading above the upper third of the window. */
   const entries = new Map();
   for (const link of all("#pst-page-toc-nav a")) {
     const heading = document.getElementById(link.hash.slice(1))?.querySelector("h1, h2, h3, h4");
     if (heading) entries.set(heading, link);
   }
+  const contents = one("#pst-secondary-sidebar");
+  const keepInSight = (link) => {
+    const { top, bottom } = link.getBoundingClientRect(), frame = contents.getBoundingClientRect();
+    const inside = frame.top + 48 < top && bottom < frame.bottom - 48;
+    if (!inside) contents.scrollTop += top - frame.top - frame.height / 3;
+  };
   const mark = (current) => {
     for (const link of entries.values()) {
       link.classList.toggle("active", link === current);
       if (link === current) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }
+    if (current) keepInSight(current);
   };
+  const above = new Set();
   const watcher = new IntersectionObserver((seen) => {
-    const last = seen.filter((entry) => entry.isIntersecting).pop();
-    if (last) mark(entries.get(last.target));
-  }, { rootMargin: "0px 0px -70% 0px" });
+    for (const { target, isIntersecting } of seen) above[isIntersecting ? "add" : "delete"](target);
+    mark(entries.get([...entries.keys()].findLast((heading) => above.has(heading))));
+  }, { rootMargin: "1000000px 0px -70% 0px" });
   for (const heading of entries.keys()) watcher.observe(heading);
 
   /* 5. The button shows while one scrolls back. */
