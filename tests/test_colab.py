@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 import colab  # noqa: E402
 
-PATHS = sorted((ROOT / "book").glob("[0-9]*/*.ipynb"))
+PATHS = sorted((ROOT / "book").glob("**/*.ipynb"))
 SETUP = (ROOT / "book" / "setup-cell.py").read_text(encoding="utf-8")
 pytestmark = pytest.mark.colab
 

@@ -31,7 +31,7 @@ def give(path: Path, text: str) -> bool:
 
 
 def main() -> None:
-    changed = [path for path in sorted((ROOT / "book").glob("[0-9]*/*.ipynb")) if give(path, setup_text())]
+    changed = [path for path in sorted((ROOT / "book").glob("**/*.ipynb")) if give(path, setup_text())]
     print("The setup cell is new in:", *(changed or ["no notebook"]), sep="\n  ")
 
 
