@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup, Tag
-from test_pages import SITE, Opened, browser, origin  # noqa: F401  (the two fixtures are used by their names)
+from playwright.sync_api import expect
+from test_pages import (
+    SITE,
+    Opened,
+    browser,  # noqa: F401  (the two fixtures are used by their names)
+    in_dark,
+    inaccessible,
+    origin,  # noqa: F401
+    overflow,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
@@ -85,11 +94,54 @@ def test_a_meaning_is_shown_by_keyboard_and_hidden_by_escape(browser: Any, origi
         for link in (page.locator("a.symbol").first, page.locator('.bd-article a[href*="#eq-"]').first):
             link.focus()
             assert page.locator("#preview[role=tooltip]").is_visible()
-            assert link.get_attribute("aria-describedby") == "preview"
             page.keyboard.press("Escape")
             assert page.locator("#preview").count() == 0
             assert link.get_attribute("aria-describedby") is None
         assert not opened.faults
+
+
+WIDTHS = "box => [box.scrollWidth, box.clientWidth, box.closest('#preview').style.fontSize]"
+LINKS = {"symbol": "a.symbol", "equation": '.bd-article a[href*="#eq-"]'}
+
+
+@pytest.mark.browser
+def test_a_link_to_an_equation_says_it_and_a_symbol_is_said_once(browser: Any, origin: str) -> None:  # noqa: F811
+    with Opened(browser, origin + SOFTMAX) as opened:
+        link = opened.page.locator(f"{LINKS['equation']}:has-text('in notebook 2')").first
+        link.focus()
+        words = "p sub j = (e to the (s sub j)) over (sum from l = 1 to n e to the (s sub l))"
+        expect(link).to_have_accessible_description(re.compile(rf"Equation 1\.\d+: {re.escape(words)}"))
+        symbol = opened.page.locator(LINKS["symbol"]).first
+        symbol.focus()
+        expect(symbol).to_have_accessible_description("")
+        expect(opened.page.get_by_role("tooltip", name=symbol.get_attribute("aria-label"))).to_be_visible()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("kind", LINKS)
+def test_nothing_is_wrong_while_a_preview_is_open(kind: str, width: int, browser: Any, origin: str) -> None:  # noqa: F811
+    with Opened(browser, origin + SOFTMAX, width) as opened:
+        page = opened.page
+        page.locator(LINKS[kind]).first.focus()
+        wrong = inaccessible(page) + overflow(page)
+        in_dark(page)
+        wrong += inaccessible(page, colours_only=True)
+        assert page.locator("#preview").is_visible()
+    # A preview may cover a part of another link, as long as it is open.
+    assert [fault for fault in wrong if "partially obscured" not in fault] == []
+
+
+@pytest.mark.browser
+def test_a_wide_formula_is_made_to_fit_its_preview(browser: Any, origin: str) -> None:  # noqa: F811
+    with Opened(browser, f"{origin}book/02-self-attention/5-gradients-by-hand.html", 390) as opened:
+        page = opened.page
+        widths = []
+        for link in page.locator(LINKS["equation"]).all()[:12]:
+            link.focus()
+            widths.append(page.locator("#preview .katex-display").evaluate(WIDTHS))
+        assert [size for size in widths if size[0] > size[1] + 2] == []
+        assert any(size[2] for size in widths), "none was wide"
 
 
 @pytest.mark.browser

@@ -43,6 +43,32 @@
     return copy;
   };
 
+  /* A formula in words. Read as plain text, its MathML would lose every fraction, root and index. */
+  const inOne = (words) => (/^(\S*|\([^()]*\))$/.test(words) ? words : `(${words})`);
+  const WORDS = {
+    mfrac: ([above, below]) => `${inOne(above)} over ${inOne(below)}`,
+    msqrt: (parts) => `the root of ${inOne(parts.join(" "))}`,
+    msub: ([base, index]) => `${base} ${base === "sum" ? "over" : "sub"} ${index}`,
+    msup: ([base, power]) => (/^(transposed|prime)$/.test(power) ? `${base} ${power}` : `${base} to the ${inOne(power)}`),
+    msubsup: ([base, index, power]) => WORDS.msup([`${base} sub ${index}`, power]),
+    munder: ([base, index]) => `${base} over ${index}`,
+    mtable: (rows) => rows.filter(Boolean).join("; "),
+    munderover: ([base, from, to]) => `${base} from ${from} to ${to}`,
+    annotation: () => "",
+  };
+  const SIGNS = { "∑": "sum", "∏": "product", "−": "minus", "⊤": "transposed", "′": "prime", "ˉ": "bar" };
+  const aloud = (node) => {
+    const parts = [...node.children].map(aloud);
+    const plain = () => parts.filter(Boolean).join(" ") || SIGNS[node.textContent] || node.textContent.trim();
+    return (WORDS[node.localName] || plain)(parts);
+  };
+  const nameOf = (content) => {
+    const formula = content.querySelector("math");
+    const number = /\\tag\{([^}]*)\}/.exec(formula?.textContent)?.[1] || "";
+    const words = formula ? aloud(formula).replace(`(${number})`, "") : "";
+    return `Equation ${number}: ${words.replace(/[\u2061-\u2064]/g, "").replace(/\s+(?=[\s),;.])|(?<=\()\s+/g, "").trim()}`;
+  };
+
   let box = null;
   let timer = 0;
   const hide = () => {
@@ -59,11 +85,16 @@
     hide();
     const content = previewOf(link);
     if (!content) return;
-    box = make("div", { class: "preview", id: "preview", role: "tooltip" }, content);
+    const name = link.getAttribute("aria-label"); // that of a symbol says what it means
+    box = make("div", { class: "preview", id: "preview", role: "tooltip", "aria-label": name || nameOf(content) }, content);
     box.addEventListener("pointerenter", () => clearTimeout(timer));
     box.addEventListener("pointerleave", hideSoon);
-    link.setAttribute("aria-describedby", "preview");
     document.querySelector(".bd-article").append(box);
+    if (!name) link.setAttribute("aria-describedby", "preview");
+    // No key scrolls a preview, so a wide formula is set smaller.
+    const formula = box.querySelector(".katex-display");
+    formula?.removeAttribute("tabindex");
+    if (formula?.scrollWidth > formula?.clientWidth) box.style.fontSize = `${formula.clientWidth / formula.scrollWidth}rem`;
     const frame = box.offsetParent.getBoundingClientRect();
     const at = link.getBoundingClientRect();
     const left = Math.min(Math.max(8, at.left), document.documentElement.clientWidth - box.offsetWidth - 8);
