@@ -77,6 +77,20 @@ gate = CodeExercise(
             {"return (dY": "return (-dY"},
         ),
         Mistake(
+            "a gradient for each sequence",
+            "The gate is shared by the batch: add its gradients over the sequences.",
+            {".reshape(-1, parts.shape[-3]).sum(axis=0)": ""},
+        ),
+        Mistake(
+            "sequences were taken for heads",
+            "The reshape cut across the batch. The heads are the third axis from the end.",
+            {
+                ".sum(axis=(-1, -2)).reshape(-1, parts.shape[-3]).sum(axis=0)": (
+                    ".reshape(parts.shape[-3], -1).sum(axis=1)"
+                )
+            },
+        ),
+        Mistake(
             "the batch was averaged",
             "The gate is shared by the batch, so the gradients of its sequences add up.",
             {".sum(axis=0)": ".mean(axis=0)"},
@@ -229,6 +243,15 @@ overlap = CodeExercise(
             {"return np.minimum": "return 1 - np.minimum"},
         ),
         Mistake(
+            "the distance was not halved",
+            "What one row has more, the other has less: the absolute differences count every difference twice.",
+            {
+                "np.minimum(P[:, None], P[None]).sum(axis=-1)": (
+                    "(1 - abs(P[:, None] - P[None]).sum(axis=-1))"
+                )
+            },
+        ),
+        Mistake(
             "a dot product of the rows",
             "Two equal rows that are spread out have a small dot product.",
             {"np.minimum(P[:, None], P[None])": "(P[:, None] * P[None])"},
@@ -305,6 +328,16 @@ backward = CodeExercise(
             "The gradient of W_O used heads that were strung together in the wrong order.",
             {"O.swapaxes(0, 1).reshape(n, h * d_v)": "O.reshape(n, h * d_v)"},
         ),
+        Mistake(
+            "tokens before heads",
+            "The columns are split, but the heads are not yet in front: swap tokens and heads.",
+            {".reshape(n, h, d_v).swapaxes(0, 1)": ".reshape(n, h, d_v)"},
+        ),
+        Mistake(
+            "dW_O is cut into heads",
+            "A gradient has the shape of its array: W_O is (h d_v, d), the heads' rows below each other.",
+            {"dW_O = merged.T @ dY": "dW_O = (merged.T @ dY).reshape(h, d_v, -1)"},
+        ),
         Mistake("W_O is not transposed", "Untransposed it runs only where W_O is square.", {"W_O.T": "W_O"}),
         Mistake(
             "dW_O is transposed",
@@ -336,8 +369,8 @@ slope = ProofExercise(
     level=2,
     minutes=15,
     page=PAGE,
-    task="Let $L(g)$ be the loss with the gate $g$ on one head. Show that for small gates' changes the gradient "
-    "$L'(1)$ predicts the loss, and give an example with squared error in which $L'(1) = 0$ although "
+    task="Let $L(g)$ be the loss with the gate $g$ on one head. Show that for small changes of the gate the slope "
+    "$L'(1)$ predicts the change of the loss, and give an example with squared error in which $L'(1) = 0$ although "
     "removing the head hurts.",
     hints=(
         "Write the first terms of $L$ around $g = 1$.",

@@ -88,6 +88,11 @@ loop = CodeExercise(
             {"np.concatenate(heads": "np.concatenate(heads[::-1]"},
         ),
         Mistake(
+            "the results were added up",
+            "The heads were summed and met the first rows of W_O. Side by side each meets rows of its own.",
+            {"np.concatenate(heads, axis=-1) @ W_O": "sum(heads) @ W_O[:d_k]"},
+        ),
+        Mistake(
             "rows of the matrices in place of columns",
             "Head k got a block of rows of each matrix, as `nn.Linear` would keep it. It owns a block of columns.",
             {
@@ -211,6 +216,11 @@ fused = CodeExercise(
                 ),
                 "O.swapaxes(-3, -2).reshape": "O.swapaxes(-3, -2).swapaxes(-1, -2).reshape",
             },
+        ),
+        Mistake(
+            "no heads at all",
+            "This is one head of the full width. Each head must have a softmax of its own.",
+            {"n_heads, d // n_heads).swapaxes(-3, -2)": "1, d).swapaxes(-3, -2)"},
         ),
         Mistake(
             "heads attend to heads",

@@ -59,6 +59,18 @@ cache = CodeExercise(
         Mistake("one head only", "Every head keeps keys and values of its own.", {"n_kv_heads * ": ""}),
         Mistake("numbers, not bytes", "This counts the numbers.", {" * bytes_each": ""}),
         Mistake(
+            "mebibytes, not bytes",
+            "The result was divided by a power of 1024. Bytes were asked for.",
+            {" * bytes_each": " * bytes_each / 2**20"},
+            {" * bytes_each": " * bytes_each / 2**30"},
+            {" * bytes_each": " * bytes_each / 2**10"},
+        ),
+        Mistake(
+            "the square of the tokens",
+            "Every token leaves a key and a value once, however many come after it.",
+            {"d_head * n": "d_head * n * n"},
+        ),
+        Mistake(
             "the table of weights",
             "The weights, n by n, are not kept. What is kept grows with n, not with its square.",
             {"d_head * n": "n * n"},
@@ -222,6 +234,15 @@ tiles = CodeExercise(
             },
         ),
         Mistake(
+            "the parts were added up",
+            "Each part is an average already. Two of them added have weights that sum to two.",
+            {
+                "(left * O_a + right * O_b) / (left * total_a + right * total_b)": (
+                    "O_a / total_a + O_b / total_b"
+                )
+            },
+        ),
+        Mistake(
             "joined by the number of keys",
             "A part counts by the sum of its exponentials, not by how many keys it has.",
             {
@@ -284,7 +305,7 @@ ratio = AnswerExercise(
         ),
         Mistake(
             "queries are in the cache",
-            "Queries are not kept.",
+            "That counts a query for each key and value, 32 + 8 + 8 of 96. Queries are not kept.",
             (CACHE_HEADS + 2 * CACHE_KV) / (3 * CACHE_HEADS),
         ),
         Mistake(

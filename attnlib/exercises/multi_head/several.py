@@ -74,6 +74,17 @@ convolution = CodeExercise(
             {"np.eye(n, k=-offset)": "np.eye(n)[np.maximum(np.arange(n) - offset, 0)]"},
         ),
         Mistake(
+            "a window around the token",
+            "The window was centred: half of the heads look ahead. Head o looks o places back.",
+            {"k=-offset": "k=offset - len(kernel) // 2"},
+            {"k=-offset": "k=len(kernel) // 2 - offset"},
+        ),
+        Mistake(
+            "rows without a neighbour look everywhere",
+            "Where nothing stands o places back a softmax still spreads its weight. Such a row must be zero.",
+            {"P = np.eye(n, k=-offset)": "P = np.eye(n, k=-offset) + (np.arange(n) < offset)[:, None] / n"},
+        ),
+        Mistake(
             "a mean over the heads",
             "The parts of the heads are added, not averaged.",
             {"return Y": "return Y / len(kernel)"},
@@ -140,8 +151,8 @@ kronecker = CodeExercise(
         "A Kronecker product with the weights first, since a row-major reshape runs through the entries fastest, and "
         "with the other matrix transposed.",
     ),
-    commentary="One head is one Kronecker product. A sum of h of them has Kronecker rank up to h, and no single head "
-    "can equal it: that is the exact sense in which several heads can do more.",
+    commentary="One head is one Kronecker product. A sum of h of them has Kronecker rank up to h. Where the rank is "
+    "two or more no single head can equal it: that is the exact sense in which several heads can do more.",
     prerequisites=("multi-head.sum-form",),
     solution=matrix_of_the_layer,
     cases=lambda rng: {
@@ -171,6 +182,15 @@ kronecker = CodeExercise(
             {"np.kron(P[k]": "np.kron(P[k].T"},
         ),
         Mistake("one head only", "The heads add up.", {"range(len(P))": "range(1)"}),
+        Mistake(
+            "a matrix for each head",
+            "These are the heads' own matrices. The layer adds them up.",
+            {
+                "sum(np.kron(P[k], M[k].T) for k in range(len(P)))": (
+                    "np.stack([np.kron(P[k], M[k].T) for k in range(len(P))])"
+                )
+            },
+        ),
         Mistake(
             "a product of sums",
             "The tables of the heads were added first, and then the matrices: that pairs every head's weights with "
