@@ -349,30 +349,70 @@ def test_bad_input_gets_one_clear_sentence():
 # ---- Two ways --------------------------------------------------------------------------------------------------------
 
 
-def test_python_sees_what_the_hand_moves_and_the_page_what_python_sets():
-    manager, client = start_new_kernel(kernel_name="python3")
+PAINTED = [[True, False, True], [False, False, False], [True, True, True]]
+# For each: what the page sends when a hand moves it, what Python is then asked, and what Python sets.
+MOVES = {
+    "HeadViewer": ({"token": 3, "head": 1}, "w.token, w.chosen().round(3).tolist()", {"layer": 1}),
+    "LengthAndAccuracy": (
+        {"length": 22, "level": 0.5, "measure": "exact"},
+        "w.length, w.below()",
+        {"level": 0.75},
+    ),
+    "MaskPainter": (
+        {"mask": PAINTED, "rules": []},
+        "w.rules, w.weights().round(3).tolist()",
+        {"fill": "zero", "format": "float16"},
+    ),
+    "PermutedTokens": (
+        {"order": [1, 0, 2], "position": 1, "mask": "causal"},
+        "w.position, w.gaps().round(3).tolist()",
+        {"order": [0, 1, 2]},
+    ),
+    "QueryInThePlane": ({"q": [0, -1.5]}, "w.q, w.output()[1].round(3).tolist()", {"q": [1.0, 0.0]}),
+    "ScoresAndWidth": (
+        {"d_k": 4, "scale": "root"},
+        "w.d_k, w.mean_weights().round(3).tolist()",
+        {"d_k": 512},
+    ),
+    "SoftmaxTemperature": (
+        {"scores": [0, 2.5, 0], "temperature": 2},
+        "w.scores, w.weights().round(3).tolist()",
+        {"scores": [3.0, 4.0, 5.0]},
+    ),
+}
 
-    def run(code):
-        said, heard = [], []
-        client.execute_interactive(
-            code,
-            output_hook=lambda message: (said if message["msg_type"] == "stream" else heard).append(message),
-        )
-        return "".join(message["content"]["text"] for message in said), heard
 
-    try:
-        code = "from attnlib.viz.explorables import SoftmaxTemperature\n"
-        code += "w = SoftmaxTemperature(['a', 'b'], [0, 0]); print(w.model_id)"
-        model = run(code)[0].strip()
-        moved = {"method": "update", "state": {"scores": [0, 2.5], "temperature": 2}, "buffer_paths": []}
-        client.shell_channel.send(client.session.msg("comm_msg", {"comm_id": model, "data": moved}))
-        assert run("print(w.scores, w.weights().round(3))")[0] == "[0.0, 2.5] [0.223 0.777]\n"
-        _, heard = run("w.scores = [3.0, 4.0]")
-        updates = [m["content"]["data"] for m in heard if m["msg_type"] == "comm_msg"]
-        assert {"scores": [3.0, 4.0]} in [update.get("state") for update in updates]
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
+@pytest.fixture(scope="module")
+def kernel():
+    """Runs code in a kernel of its own: what it printed, and the states that it sent to the page."""
+    manager, client = start_new_kernel(kernel_name="python3", cwd=str(Path(__file__).parent))
+
+    def run(code, *sent):
+        for model, state in sent:
+            data = {"method": "update", "state": state, "buffer_paths": []}
+            client.shell_channel.send(client.session.msg("comm_msg", {"comm_id": model, "data": data}))
+        heard = []
+        reply = client.execute_interactive(code, output_hook=heard.append, timeout=60)
+        assert reply["content"]["status"] == "ok", reply["content"]
+        said = "".join(m["content"]["text"] for m in heard if m["msg_type"] == "stream")
+        return said.strip(), [m["content"]["data"]["state"] for m in heard if m["msg_type"] == "comm_msg"]
+
+    yield run
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_python_sees_what_the_hand_moves_and_the_page_what_python_sets(name, kernel):
+    moved, asked, set_ = MOVES[name]
+    w = SAMPLES[name]()
+    before = eval(asked)
+    model = kernel(f"from test_explorables import SAMPLES; w = SAMPLES['{name}'](); print(w.model_id)")[0]
+    for trait, value in moved.items():
+        setattr(w, trait, value)
+    assert kernel(f"print(({asked}))", (model, moved))[0] == str(eval(asked)) != str(before)
+    _, sent = kernel("\n".join(f"w.{trait} = {value!r}" for trait, value in set_.items()))
+    assert {trait: value for state in sent for trait, value in state.items()} == set_
 
 
 # ---- What the notebooks store ----------------------------------------------------------------------------------------
