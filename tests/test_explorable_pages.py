@@ -19,6 +19,8 @@ AXE = """async (only) => {
 FOCUS = """() => { const e = document.activeElement, style = getComputedStyle(e);
   return {inside: !!e.closest('.explorable'), what: e.outerHTML.slice(0, 100),
           outline: style.outlineStyle === 'none' ? 0 : parseFloat(style.outlineWidth)}; }"""
+# What a notebook with shortcuts on plain keys would hear.
+HEAR = "window.heard = []; document.addEventListener('keydown', (event) => heard.push(event.key))"
 
 
 def into_view(box) -> None:
@@ -87,6 +89,7 @@ def test_a_picture_is_moved_by_the_keyboard_and_says_what_it_shows(name, browser
             assert re.fullmatch(r"[A-Z].*\?", box.locator(".xp-question").text_content())
             sliders = box.get_by_role("slider").all()
             assert sliders, "a picture to move has something to move"
+            page.evaluate(HEAR)
             for slider in sliders:
                 said, read = slider.get_attribute("aria-valuetext"), line.text_content()
                 slider.focus()
@@ -97,6 +100,7 @@ def test_a_picture_is_moved_by_the_keyboard_and_says_what_it_shows(name, browser
                 page.wait_for_function(
                     "([line, read]) => line.textContent !== read", arg=[line.element_handle(), read]
                 )
+            assert page.evaluate("heard") == [], "a notebook would take the arrow as a shortcut of its own"
             box.get_by_role("button", name="Start again").press("Enter")
         assert opened.faults == []
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from attnlib.viz.style import GROUND
+
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = sorted((ROOT / "book").glob("[0-9]*/*.ipynb"))
 PATHS = [ROOT / "book" / "intro.ipynb", *CHAPTERS]
@@ -91,6 +93,8 @@ def test_figures_are_shown_with_a_description(notebook):
                 assert len(data["text/plain"].split()) >= 8, (
                     f"say what the figure shows: {data['text/plain']}"
                 )
+                head = data["image/svg+xml"].partition(">")[0]
+                assert GROUND in head, "an old drawing, dark on dark in a dark notebook: `make run`"
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=name_of)

@@ -1,4 +1,6 @@
-"""Figures say what they show, come out byte for byte the same, and take no ground or colour of their own."""
+"""Figures say what they show, come out byte for byte the same, in one ink, on one ground."""
+
+import re
 
 import matplotlib
 
@@ -33,6 +35,13 @@ def test_text_is_drawn_in_the_ink_the_page_recolours():
     plt.close("all")
     assert viz.INK in svg
     assert "#000000" not in svg
+
+
+def test_the_ground_is_that_of_the_whole_drawing_and_only_there():
+    svg = to_svg(a_figure(), "Weights of two words.")
+    plt.close("all")
+    assert re.match(r'<svg [^>]*style="background: #ffffff"', svg), "a dark notebook would hide dark ink"
+    assert svg.count("background") == 1
 
 
 def test_show_displays_one_svg_with_the_alt_text_as_plain_text(monkeypatch):

@@ -1,7 +1,8 @@
-"""The look of every figure: one ink, one palette, no ground of its own.
+"""The look of every figure: one ink, one palette, one ground.
 
-Text and axes are drawn in `INK`, on nothing. The book replaces `INK` by the text colour of the page, so a figure
-follows dark mode; elsewhere (Colab, GitHub) it is dark ink on the notebook's white.
+Text and axes are drawn in `INK`, on `GROUND`. The book takes the ground away and replaces `INK` by the text colour of
+the page, so a figure follows dark mode; elsewhere (Jupyter, Colab, GitHub) it is dark ink on white, also where a
+reader's notebook is dark.
 """
 
 import io
@@ -17,6 +18,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure as MatplotlibFigure
 
 INK = "#1f2430"
+GROUND = "background: #ffffff"  # a style of the drawing as a whole, so that it can be taken away
 # Okabe and Ito's colours without black and yellow: told apart by every kind of colour vision, on both grounds.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 # Light to dark in one hue, so that "more" reads as "darker" in print too.
@@ -72,7 +74,7 @@ def to_svg(figure: MatplotlibFigure, alt: str) -> str:
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.S)
-    label = f'role="img" aria-label="{escape(alt)}"'
+    label = f'role="img" aria-label="{escape(alt)}" style="{GROUND}"'
     return re.sub(r"<svg ([^>]*)>", rf"<svg {label} \1><title>{escape(alt)}</title>", svg, count=1)
 
 

@@ -22,14 +22,14 @@ LETTER = re.compile(r'<path id="([\w-]+)"( d="[^"]*" transform="scale\(0\.015625
 NUMBER = re.compile(r"-?\d+\.\d{3,}")
 TITLE = re.compile(r"<title[^>]*>(.*?)</title>\s*", re.S)
 HEAD = re.compile(r"<svg\b([^>]*)>")
-GIVEN = re.compile(r'\s(?:role|aria-label|version|xmlns)="[^"]*"')
+GIVEN = re.compile(r'\s(?:role|aria-label|style|version|xmlns)="[^"]*"')
 
 
 def inline(svg: str, prefix: str, letters: set[str] | None = None) -> str:
-    """An SVG document as part of a page: its names prefixed, its ink the page's, its title its accessible name.
+    """An SVG document as part of a page: its names prefixed, ink and ground the page's, its title its accessible name.
 
-    >>> inline('<svg width="9pt"><title>Up.</title><path id="a" style="fill: #1f2430"/></svg>', "f1-")
-    '<svg role="img" aria-label="Up." width="9pt"><path id="f1-a" style="fill: currentColor"/></svg>'
+    >>> inline('<svg style="background: #ffffff"><title>Up.</title><path id="a" style="fill: #1f2430"/></svg>', "f1-")
+    '<svg role="img" aria-label="Up."><path id="f1-a" style="fill: currentColor"/></svg>'
     """
     svg = BLANK.sub("><", NOISE.sub("", PROLOGUE.sub("", svg))).strip()
     title = TITLE.search(svg)

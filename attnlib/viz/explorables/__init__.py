@@ -1,7 +1,9 @@
 """Pictures that a reader can move, each with a question that moving it answers.
 
 from attnlib.viz.explorables import SoftmaxTemperature
-viz.explore(SoftmaxTemperature(tokens, scores), alt="What the figure shows where no script runs.")
+picture = SoftmaxTemperature(tokens, scores)
+viz.explore(picture, alt="What the figure shows where no script runs.")
+picture.scores                       # where the reader has dragged them; setting them moves the picture
 
 One class and one script each. CONTRIBUTING.md says how to add one.
 """

@@ -37,7 +37,10 @@ const frame = (model, el, kind) => {
   const stage = make("div", { class: "xp-stage" });
   const controls = make("div", { class: "xp-controls" });
   const line = make("p", { class: "xp-line", "aria-live": "polite" });
-  el.append(make("div", { class: `xp xp-${kind}`, role: "group", "aria-labelledby": question.id }, question, stage, controls, line));
+  const box = make("div", { class: `xp xp-${kind}`, role: "group", "aria-labelledby": question.id }, question, stage, controls, line);
+  /* Jupyter has shortcuts on plain keys (an arrow goes to the next cell): what is typed in here stays in here. */
+  box.addEventListener("keydown", (event) => event.ctrlKey || event.metaKey || event.key === "Escape" || event.stopPropagation());
+  el.append(box);
   let said = "";
   let timer = 0;
   const say = (text) => {
