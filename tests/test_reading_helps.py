@@ -193,3 +193,55 @@ def first_result(browser: Any, address: str) -> str:  # noqa: F811
         first = opened.page.locator("#search-results li a").first
         first.wait_for()
         return first.get_attribute("href") or ""
+
+
+MARKED = """() => [...CSS.highlights.get('found') || []].map(({startContainer, startOffset, endOffset}) =>
+  startContainer.data.slice(startOffset, endOffset).toLowerCase())"""
+
+HERE = """() => {
+  const [mark] = CSS.highlights.get('found-here');
+  return mark.startContainer.parentElement.getBoundingClientRect().y;
+}"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("from_disk", [False, True], ids=["served", "from disk"])
+def test_what_was_searched_for_is_marked_until_escape(from_disk: bool, browser: Any, origin: str) -> None:  # noqa: F811
+    place = (SITE / "search.html").as_uri() if from_disk else f"{origin}search.html"
+    with Opened(browser, f"{place}?q=the+weights") as opened:
+        page = opened.page
+        page.locator('#search-results a[href*="/01-"]').first.click()
+        page.get_by_role("button", name="Next").click()
+        marked = page.evaluate(MARKED)
+        assert len(marked) > 3 and set(marked) <= {"weight", "weights", "weighted", "weighting"}, "not `the`"
+        bar = page.get_by_role("region", name="What was searched for")
+        assert bar.locator("output").inner_text() == f"1 of {len(marked)}"
+        page.keyboard.press("Escape")
+        assert page.evaluate(MARKED) == [] and bar.count() == 0
+        assert not opened.faults
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_marks_change_nothing_and_the_next_is_in_sight(width: int, browser: Any, origin: str) -> None:  # noqa: F811
+    articles = []
+    for query in ("", "?highlight=gradient"):
+        with Opened(browser, f"{origin}{SOFTMAX}{query}", width) as opened:
+            page = opened.page
+            articles.append(page.locator(".bd-article").inner_html())
+            assert page.evaluate("() => moved") == 0
+            if query:
+                page.get_by_role("button", name="Next").press("Enter")
+                assert 0 < page.evaluate(HERE) < 900
+                assert inaccessible(page) + overflow(page) == []
+                in_dark(page)
+                assert inaccessible(page, colours_only=True) == []
+    assert articles[0] == articles[1]
+
+
+@pytest.mark.browser
+def test_a_place_with_a_name_of_its_own_is_found_without_marks(browser: Any, origin: str) -> None:  # noqa: F811
+    with Opened(browser, f"{origin}search.html?q=C007") as opened:
+        opened.page.locator("#search-results li a").first.click()
+        opened.page.wait_for_url("**/claims.html**#c007")
+        assert opened.page.evaluate(MARKED) == []
