@@ -1,11 +1,10 @@
-"""What trained heads do, where it is known what they should do (book: patterns-and-entropy, heads-at-work).
+"""What trained heads do, and which of them matter (book: heads-at-work).
 
-Small models are trained on tasks with known attention, and their heads are scored against the truth. Deeper models on
-two tasks show entropy and distance by layer, which heads matter, how many can go, and how alike they are. Stores
-attnlib/data/results/patterns.json.
+Deeper models on two tasks with known attention show entropy and distance by layer, which heads matter, how many can go,
+and how alike they are. Stores attnlib/data/results/patterns.json.
 
-    python experiments/patterns.py            # about 3 minutes on one thread
-    python experiments/patterns.py --quick    # about 20 seconds, prints, stores nothing
+    python experiments/patterns.py            # about 2 minutes on one thread
+    python experiments/patterns.py --quick    # about 10 seconds, prints, stores nothing
 """
 
 import argparse
@@ -16,8 +15,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from attnlib.data import tasks
-from attnlib.data.offsets import retrieve_offsets
 from attnlib.data.recall import associative_recall, induction
 from attnlib.data.results import save_result
 from attnlib.data.tasks import SequenceTask
@@ -32,24 +29,6 @@ from attnlib.train.toy import TEST_SEED, Examples, answer_accuracy, answer_loss,
 SEEDS = (0, 1, 2, 3, 4)
 LENGTH, SYMBOLS, WIDTH, BATCH, LR = 12, 16, 32, 64, 5e-3
 LAYERS, HEADS = 3, 4  # of the deeper models
-KNOWN: dict[str, dict[str, Any]] = {
-    "previous": {
-        "make": lambda size, seed: tasks.look_back(size, LENGTH, SYMBOLS, 1, seed=seed),
-        "steps": 200,
-    },
-    "first": {"make": lambda size, seed: tasks.say_first(size, LENGTH, SYMBOLS, seed=seed), "steps": 200},
-    "neighbours": {
-        "make": lambda size, seed: retrieve_offsets(size, LENGTH, SYMBOLS, (-1, 0, 1), seed=seed),
-        "steps": 200,
-        "n_out": 3 * SYMBOLS,
-    },
-    "induction": {
-        "make": lambda size, seed: induction(size, LENGTH, SYMBOLS, seed=seed),
-        "steps": 800,
-        "n_layers": 2,
-        "causal": True,
-    },
-}
 DEEP: dict[str, Callable[[int, int], SequenceTask]] = {
     "induction": lambda size, seed: induction(size, LENGTH, SYMBOLS, seed=seed),
     "recall": lambda size, seed: associative_recall(
@@ -68,30 +47,6 @@ def weights_by_layer(model: Stack, data: Examples) -> list[np.ndarray]:
 
 def causal(model: Stack) -> np.ndarray | None:
     return np.tril(np.ones((LENGTH, LENGTH), dtype=bool)) if model.config.causal else None
-
-
-# --- heads against the truth ---------------------------------------------------------------------------------------
-
-
-def known(name: str, seed: int, *, size: int = 300) -> dict[str, Any]:
-    """A small model for one task: what its heads do, and their weight at the true place."""
-    options = dict(KNOWN[name])
-    make, steps = options.pop("make"), options.pop("steps")
-    config = StackConfig(SYMBOLS, **{"n_out": SYMBOLS, "d_model": WIDTH, "longest": LENGTH, **options})
-    model = train_stack(config, lambda s: make(BATCH, s), steps=steps, seed=seed, lr=LR)
-    task = make(size, TEST_SEED)
-    truth = task.weights.max(axis=0) if name == "neighbours" else task.weights
-    heads = []
-    layers = weights_by_layer(model, examples(task))
-    layers[-1] = (
-        layers[-1] * task.mask[:, None, :, None]
-    )  # the last layer's rows that do not count may look anywhere
-    for l, P in enumerate(layers):
-        pattern = measure_pattern(P[:, 0], causal(model))
-        rounded = {key: round(value, 3) for key, value in pattern._asdict().items()}
-        true_mass = round(mass_on(P[:, 0], truth), 4)
-        heads.append({"layer": l, "name": name_pattern(pattern), **rounded, "true_mass": true_mass})
-    return {"seed": seed, "accuracy": round(answer_accuracy(model, examples(task)), 4), "heads": heads}
 
 
 # --- layers, importance, pruning -----------------------------------------------------------------------------------
@@ -186,15 +141,8 @@ def main() -> None:
     torch.set_num_threads(1)
     started = time.process_time()
     if arguments.quick:
-        print(known("previous", 0))
         print(deep("recall", 0, steps=50)[1])
         return
-    scored = {}
-    for name in KNOWN:
-        scored[name] = [known(name, seed) for seed in SEEDS]
-        print(f"{time.process_time() - started:5.0f} s  {name}")
-        for one in scored[name]:
-            print("   ", one, flush=True)
     layers, shown = {}, []
     for name in DEEP:
         trials = []
@@ -220,7 +168,6 @@ def main() -> None:
             "length": LENGTH, "symbols": SYMBOLS, "width": WIDTH, "batch": BATCH, "lr": LR,
             "steps": DEEP_STEPS, "layers": LAYERS, "heads": HEADS,
         },
-        "known": scored,
         "layers": layers,
         "orders": ["by_ablation", "by_gradient", "at_random", "most_important_first"],
         "shown": shown,

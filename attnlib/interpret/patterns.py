@@ -68,13 +68,18 @@ def name_pattern(pattern: Pattern) -> str:
 def content_share(P: Float[Array, "b n n"]) -> float:
     """The share of weight that would have to move to make all inputs' weights the same: 0 if only positions matter.
 
-    It is the total-variation distance of P from its mean over the inputs, per row, averaged over the rows that look.
+    It is the total-variation distance of P from its mean over the inputs, per row, averaged over the rows that look
+    (eq-content-share). A row of zeros looks nowhere: it has no part in the mean, or it would pass for a change.
 
     >>> same, other = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])
     >>> content_share(np.stack([same, same])), content_share(np.stack([same, other]))
     (0.0, 0.5)
+    >>> content_share(np.stack([same, 0 * same]))
+    0.0
     """
-    return float(0.5 * abs(P - P.mean(axis=0)).sum() / P.sum())
+    looks = P.sum(axis=-1, keepdims=True) > 0
+    mean = P.sum(axis=0) / np.maximum(looks.sum(axis=0), 1)
+    return float(0.5 * (abs(P - mean) * looks).sum() / P.sum())
 
 
 def evenness(P: Float[Array, "*b m n"], mask: Bool[Array, "*#b #m #n"] | None = None) -> Float[Array, "*b m"]:
