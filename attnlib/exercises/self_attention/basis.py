@@ -9,7 +9,7 @@ PAGE = "02-self-attention/1-a-sequence-attends-to-itself"
 
 
 def other_basis(W_Q, W_K, B):
-    """Projections whose queries are those of W_Q times B, with exactly the scores of W_Q and W_K."""
+    """W_Q times B, and the W_K that leaves all scores as they were."""
     return W_Q @ B, W_K @ np.linalg.inv(B).T
 
 
@@ -153,7 +153,7 @@ rows = CodeExercise(
     minutes=6,
     page=PAGE,
     task="A text wrote tokens as columns in one formula and as rows in the next, and this function mixed both. Each "
-    "row of X (n, d_model) is a token. Repair it, so that row i of the result has the scores of query i.",
+    "row of X (n, d_model) is a token. Repair its two faults, so that row i of the result has the scores of query i.",
     hints=(
         "Run it on 4 tokens of 3 numbers. Which product has sizes that do not fit, and what is its shape meant to be?",
         "With tokens as rows, a projection stands on the right of X.",

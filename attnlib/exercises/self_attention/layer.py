@@ -71,6 +71,11 @@ layer = CodeExercise(
     ),
     mistakes=(
         Mistake(
+            "multiplied by √d_k",
+            "The scores grew by the root of d_k. They should shrink by it.",
+            {"/ math.sqrt(K.shape[-1])": "* math.sqrt(K.shape[-1])"},
+        ),
+        Mistake(
             "√d_k is missing",
             "The scores were not divided by the root of the width of a key, so the weights are too sharp.",
             {" / math.sqrt(K.shape[-1])": ""},
@@ -220,6 +225,16 @@ cross = CodeExercise(
             {"X @ W_Q": "Y @ W_Q"},
         ),
         Mistake(
+            "the weights are returned",
+            "These are the weights, one for each pair. The output averages the values with them.",
+            {"return softmax(S) @ V": "return softmax(S)"},
+        ),
+        Mistake(
+            "scaled by the number of tokens",
+            "K.shape[-2] counts the tokens that are read. What a score adds up are the entries of one key.",
+            {"math.sqrt(Q.shape[-1])": "math.sqrt(K.shape[-2])"},
+        ),
+        Mistake(
             "√d_k is missing",
             "The scores were not divided by the root of the width of a query.",
             {" / math.sqrt(Q.shape[-1])": ""},
@@ -281,6 +296,16 @@ predict_weights = AnswerExercise(
             "That is one self-attention over both sentences joined, or a source that also "
             "reads the target. Here the source never asks the target.",
             sum(LENGTHS) ** 2,
+        ),
+        Mistake(
+            "the decoder's self-attention is missing",
+            "The words of the translation look at each other too.",
+            LENGTHS[0] ** 2 + LENGTHS[0] * LENGTHS[1],
+        ),
+        Mistake(
+            "the encoder's self-attention is missing",
+            "The words of the source look at each other too.",
+            LENGTHS[1] ** 2 + LENGTHS[0] * LENGTHS[1],
         ),
         Mistake("one weight per word", "A weight belongs to a pair of words.", sum(LENGTHS)),
         Mistake("the cross-attention alone", "Each side also attends to itself.", LENGTHS[0] * LENGTHS[1]),

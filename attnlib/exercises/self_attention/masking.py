@@ -11,7 +11,7 @@ PAGE = "02-self-attention/3-masks"
 
 
 def masked_attention(Q, K, V, real):
-    """Attention over the real keys of each sequence; real (b, n) is True for real tokens."""
+    """Attention over the real keys of each sequence."""
     S = Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1])
     S = np.where(real[:, None, :], S, -math.inf)
     return softmax(S) @ V
@@ -90,6 +90,16 @@ axis_repair = CodeExercise(
             {
                 "S = np.where(real[:, None, :], S, -math.inf)\n": "\n",
                 "return softmax(S) @ V": "return softmax(S) @ (V * real[:, :, None])",
+            },
+        ),
+        Mistake(
+            "hidden after the softmax, then divided by the sum",
+            "That is right as long as the padding has left anything over. Where a hidden score is much larger than the "
+            "others, the real keys have weight 0 by then, and 0 / 0 is nan.",
+            {
+                "S = np.where(real[:, None, :], S, -math.inf)\n    return softmax(S) @ V": (
+                    "P = softmax(S) * real[:, None, :]\n    return P / P.sum(axis=-1, keepdims=True) @ V"
+                )
             },
         ),
         Mistake(
@@ -180,6 +190,16 @@ polarity = CodeExercise(
             {"    return mask\n": "    return ~mask\n"},
         ),
         Mistake(
+            "zero hides",
+            "As a boolean every number but 0 is True, minus infinity too, and the zeros that allow a look are False.",
+            {"mask > -math.inf": "mask != 0"},
+        ),
+        Mistake(
+            "a factor, not a boolean",
+            "exp turns minus infinity into 0 and a bias into a factor. Asked for is True or False.",
+            {"mask > -math.inf": "np.exp(mask)"},
+        ),
+        Mistake(
             "hidden where the number is positive",
             "Only minus infinity hides; a positive number makes a key more likely.",
             {"mask > -math.inf": "mask <= 0"},
@@ -189,7 +209,7 @@ polarity = CodeExercise(
 
 
 def who_reads_whom(J):
-    """(n, n), True where output i depends on input j; J[i, a, j, b] is a derivative of output i by input j."""
+    """(n, n), True where output i depends on input j."""
     return (J != 0).any(axis=(1, 3))
 
 
@@ -272,6 +292,12 @@ leak = CodeExercise(
             "small derivatives were taken for zero",
             "A leak of 1e-12 is a leak: a masked weight is zero exactly.",
             {"J != 0": "abs(J) > 1e-8"},
+        ),
+        Mistake(
+            "sizes, not booleans",
+            "This says how large the derivatives are. Asked for is True or False: does i depend on j at all?",
+            {"(J != 0).any(axis=(1, 3))": "abs(J).max(axis=(1, 3))"},
+            {"(J != 0).any(axis=(1, 3))": "abs(J).sum(axis=(1, 3))"},
         ),
         Mistake(
             "inputs in the rows",

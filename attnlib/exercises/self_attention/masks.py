@@ -8,7 +8,7 @@ PAGE = "02-self-attention/3-masks"
 
 
 def causal_mask(n, m):
-    """(m, n), True where a query may look: the last m of n tokens ask, each sees itself and all before it."""
+    """(m, n), True where a query may look; the last m of n tokens ask."""
     query = np.arange(n - m, n)[:, None]
     key = np.arange(n)
     return key <= query
@@ -64,6 +64,12 @@ causal = CodeExercise(
             "inverted mask",
             "True means: may look. Here the future is visible and the past is hidden.",
             {"key <= query": "key > query"},
+            {"key <= query": "key >= query"},
+        ),
+        Mistake(
+            "all n tokens ask",
+            "There is a row for each of the n tokens. Only the last m of them ask.",
+            {"np.arange(n - m, n)": "np.arange(n)"},
         ),
         Mistake(
             "the first m ask",
@@ -88,7 +94,7 @@ causal = CodeExercise(
 
 
 def padding_mask(lengths, n):
-    """(b, 1, n), True for the real tokens of each sequence, which every query may look at."""
+    """(b, 1, n), True for the real tokens of each sequence."""
     lengths = np.asarray(lengths)
     return np.arange(n) < lengths[:, None, None]
 
@@ -164,6 +170,24 @@ padding = CodeExercise(
             {"lengths[:, None, None]": "lengths[:, None]"},
         ),
         Mistake(
+            "a row for each query",
+            "Every query may look at the same keys, so one row says it for all: the middle axis has length 1.",
+            {
+                "return np.arange(n) < lengths[:, None, None]": (
+                    "return (np.arange(n) < lengths[:, None, None]) & np.ones((n, 1), dtype=bool)"
+                )
+            },
+        ),
+        Mistake(
+            "an additive mask",
+            "This mask is to be added to scores. Asked for was a boolean one, True for real tokens.",
+            {
+                "return np.arange(n) < lengths[:, None, None]": (
+                    "return np.where(np.arange(n) < lengths[:, None, None], 0.0, -np.inf)"
+                )
+            },
+        ),
+        Mistake(
             "padding on the left",
             "Here the last tokens of each sequence are the real ones. The padding comes at the end.",
             {"np.arange(n) <": "np.arange(n)[::-1] <"},
@@ -183,7 +207,7 @@ padding = CodeExercise(
 
 
 def both(causal, real):
-    """Causal (n, n) and padding (b, n) as one mask (b, n, n): a key must be past and real."""
+    """One mask (b, n, n) from two: a key must be past and real."""
     return causal & real[:, None, :]
 
 
@@ -261,6 +285,11 @@ combined = CodeExercise(
             {"causal &": "causal.T &"},
         ),
         Mistake(
+            "an additive mask",
+            "This mask is to be added to scores. Asked for was a boolean one, True where both allow a look.",
+            {"return causal & real[:, None, :]": "return np.where(causal & real[:, None, :], 0.0, -np.inf)"},
+        ),
+        Mistake(
             "the mask of the padding is turned",
             "Exactly the padding is visible.",
             {"& real": "& ~real"},
@@ -270,7 +299,7 @@ combined = CodeExercise(
 
 
 def window_mask(n, before, after):
-    """(n, n), True where the key is at most `before` places earlier and at most `after` places later."""
+    """(n, n), True from `before` places earlier to `after` places later."""
     offset = np.arange(n) - np.arange(n)[:, None]
     return (offset >= -before) & (offset <= after)
 
@@ -361,6 +390,16 @@ window = CodeExercise(
             {"(offset >= -before) & ": ""},
         ),
         Mistake("the future is open", "The window has no end ahead.", {" & (offset <= after)": ""}),
+        Mistake(
+            "a query does not see itself",
+            "An offset of 0 is the query's own place, which belongs to the window.",
+            {"return (offset >= -before)": "return (offset != 0) & (offset >= -before)"},
+        ),
+        Mistake(
+            "the wider reach on both sides",
+            "The window reaches equally far to both sides. Back it goes by `before`, ahead by `after`.",
+            {"(offset >= -before) & (offset <= after)": "abs(offset) <= max(before, after)"},
+        ),
         Mistake(
             "inverted mask",
             "True means: may look. Here the window is hidden and the rest is visible.",

@@ -9,7 +9,7 @@ PAGE = "02-self-attention/2-permutation"
 
 
 def put_back(Y, order):
-    """Y holds rows in a new order, Y[i] belongs to token order[i]; put each back where its token stood."""
+    """Y[i] belongs to token order[i]; put each row back in its place."""
     X = np.empty_like(Y)
     X[order] = Y
     return X
@@ -59,7 +59,7 @@ back = CodeExercise(
             {"X[order] = Y\n    return X": "return Y[order]"},
         ),
         Mistake(
-            "the rows were sorted by number",
+            "the rows were left as they came",
             "The rows were returned as they came. Row i belongs to token order[i].",
             {"X[order] = Y": "X[:] = Y"},
         ),
@@ -111,6 +111,11 @@ def pool_by_loop(X, mask):
     return means
 
 
+def largest_of_tokens(X, mask):
+    largest = np.where(mask[..., None], X, -np.inf).max(axis=-2)
+    return np.where(mask.any(axis=-1, keepdims=True), largest, 0.0)
+
+
 pool = CodeExercise(
     id="self-attention.pooling",
     title="From equivariant to invariant",
@@ -151,6 +156,19 @@ pool = CodeExercise(
             "the first tokens were taken for the real ones",
             "The mask was counted, and that many tokens were taken from the start. The mask says which ones are real.",
             {"X * mask[..., None]": "X * (np.arange(X.shape[-2]) < count)[..., None]"},
+        ),
+        Mistake(
+            "the padding was averaged",
+            "This is the mean of the padded rows. The mask is True for the real ones.",
+            {
+                "count = mask.sum(axis=-1, keepdims=True)": "count = (~mask).sum(axis=-1, keepdims=True)",
+                "X * mask[..., None]": "X * ~mask[..., None]",
+            },
+        ),
+        Mistake(
+            "the largest, not the mean",
+            "Each number is the largest of the real tokens' numbers. That is invariant too, but it is no mean.",
+            largest_of_tokens,
         ),
         Mistake(
             "a sum, not a mean",
@@ -223,7 +241,7 @@ identity alone, because the number of keys that a row may see tells its position
 
 
 def shuffled_attention(Q, K, V, order):
-    """Attention with the keys, and the values that belong to them, in another order: the output must not change."""
+    """Attention over the same keys and values in another order."""
     K = K[order]
     V = V[order]
     P = softmax(Q @ K.T / np.sqrt(Q.shape[1]))
@@ -246,7 +264,7 @@ repair = CodeExercise(
     minutes=6,
     page=PAGE,
     task="The keys of this function arrive in another order, which should change nothing. It does. Repair the "
-    "function without removing the shuffle.",
+    "function. (To take the shuffle out would do it too; leave it in.)",
     hints=(
         "Compare the weights with and without the shuffle: which of them are they, in another order?",
         "A key and its value are two halves of one entry of a dictionary.",
