@@ -38,7 +38,9 @@ const frame = (model, el, kind) => {
   const controls = make("div", { class: "xp-controls" });
   const line = make("p", { class: "xp-line", "aria-live": "polite" });
   const box = make("div", { class: `xp xp-${kind}`, role: "group", "aria-labelledby": question.id }, question, stage, controls, line);
-  /* Jupyter has shortcuts on plain keys (an arrow goes to the next cell): what is typed in here stays in here. */
+  /* Notebooks have shortcuts on plain keys (an arrow goes to the next cell): what is typed in here stays in here. The
+     attribute says so to Jupyter, which looks for it at what has the focus; others hear no more of the key. */
+  box.addEventListener("focusin", (event) => event.target.setAttribute("data-lm-suppress-shortcuts", ""));
   box.addEventListener("keydown", (event) => event.ctrlKey || event.metaKey || event.key === "Escape" || event.stopPropagation());
   el.append(box);
   let said = "";
