@@ -80,6 +80,11 @@ score = CodeExercise(
             {"axis=-1": "axis=-2"},
         ),
         Mistake(
+            "one sum for all queries",
+            "Each query has a sum of its own, over its keys. Here all rows went into one number.",
+            {"(P * dP).sum(axis=-1, keepdims=True)": "(P * dP).sum()"},
+        ),
+        Mistake(
             "the sign of the sum is wrong",
             "The off-diagonal entries of the Jacobian are negative.",
             {"dP - inner": "dP + inner"},
@@ -136,8 +141,8 @@ inputs = CodeExercise(
         "One road is a linear map. With Y = X W, what is the gradient by X, and which shape must it have?",
         "Each gradient times its transposed matrix; then add up the three.",
     ),
-    commentary="Forget one road and training still works, a little worse, and nothing complains. A gradient check "
-    "finds it at once.",
+    commentary="Forget one road: the shapes fit, what is left still points downhill, and nothing complains. A gradient "
+    "check finds it at once.",
     prerequisites=("foundations.linear-backward",),
     solution=input_gradient,
     cases=lambda rng: {
@@ -148,15 +153,19 @@ inputs = CodeExercise(
     variants=(input_by_stacking, {"dQ @ W_Q.swapaxes(-1, -2)": "np.einsum('...k,dk->...d', dQ, W_Q)"}),
     mistakes=(
         Mistake(
-            "the road through the queries is missing", "X also asked.", {"dQ @ W_Q.swapaxes(-1, -2) + ": ""}
+            "the road through the queries is missing",
+            "X also decides where its tokens look: dQ goes back through W_Q.",
+            {"dQ @ W_Q.swapaxes(-1, -2) + ": ""},
         ),
         Mistake(
             "the road through the keys is missing",
-            "X was also looked at.",
+            "X also decides who looks at its tokens: dK goes back through W_K.",
             {"dK @ W_K.swapaxes(-1, -2) + ": ""},
         ),
         Mistake(
-            "the road through the values is missing", "X was also read.", {" + dV @ W_V.swapaxes(-1, -2)": ""}
+            "the road through the values is missing",
+            "X also decides what the others see: dV goes back through W_V.",
+            {" + dV @ W_V.swapaxes(-1, -2)": ""},
         ),
         Mistake(
             "a mean of the three roads",
@@ -234,6 +243,26 @@ query = CodeExercise(
             {"dS @ K": "dS @ V"},
         ),
         Mistake(
+            "no softmax at all",
+            "These are the gradients by the weights, times the keys. The softmax stands between scores and weights.",
+            {"dS = P * (dP - (P * dP).sum(axis=-1, keepdims=True))": "dS = dP"},
+        ),
+        Mistake(
+            "the weights in place of a gradient",
+            "What goes back over the keys is the gradient by the scores, not the weights.",
+            {"dS @ K": "P @ K"},
+        ),
+        Mistake(
+            "the plain mean, not the weighted one",
+            "What the softmax subtracts is the mean of dP with the weights P.",
+            {"(P * dP).sum(axis=-1, keepdims=True)": "dP.mean(axis=-1, keepdims=True)"},
+        ),
+        Mistake(
+            "√d_k counted twice",
+            "The scores have the factor 1 / √d_k once, and so has the way back.",
+            {"return scale * ": "return scale**2 * "},
+        ),
+        Mistake(
             "√d_k is missing",
             "The factor of the forward is missing on the way back.",
             {"return scale * ": "return "},
@@ -257,7 +286,7 @@ query = CodeExercise(
     ),
 )
 
-N_KEYS, WEIGHT = 5, 0.99
+WEIGHT = 0.99
 
 saturation = AnswerExercise(
     id="self-attention.predict-saturation",
@@ -296,6 +325,12 @@ saturation = AnswerExercise(
             "compared with a half",
             "At p = 1/2 the product is a half times a half.",
             0.5 / (WEIGHT * (1 - WEIGHT)),
+            0.5 / (1 - WEIGHT),
+        ),
+        Mistake(
+            "p over 1 - p",
+            "That compares the weight with what is left of the row. Compare the derivative with its largest value.",
+            WEIGHT / (1 - WEIGHT),
         ),
     ),
 )

@@ -97,8 +97,8 @@ crossover = AnswerExercise(
     level=2,
     minutes=4,
     page=PAGE,
-    task=f"Self-attention of width {WIDTH}, with its four projections. From how many tokens on do the two products "
-    "with n by n matrices take more multiply-adds than the projections?",
+    task=f"Self-attention of width {WIDTH}, with its four projections. At how many tokens do the two products with n "
+    "by n matrices take as many multiply-adds as the four projections?",
     hints=(
         "Write both counts down. Which of them grows with the square of n, and which with the square of d?",
         "Set 4 n d d equal to 2 n n d.",
@@ -118,6 +118,12 @@ crossover = AnswerExercise(
         Mistake("the scores alone", "Averaging the values costs as much as the scores.", 4 * WIDTH),
         Mistake("the square", "Both counts have a factor n d in common: divide by it first.", WIDTH**2),
         Mistake("half of the width", "The four are on the side of the width.", WIDTH / 2),
+        Mistake(
+            "one token more or less",
+            "One token later the products take more, one token earlier the projections. Asked is where they are equal.",
+            2.0 * WIDTH + 1,
+            2.0 * WIDTH - 1,
+        ),
     ),
 )
 
@@ -227,6 +233,16 @@ reach = CodeExercise(
             {"kernel**layers": "2**layers"},
         ),
         Mistake(
+            "its own place was forgotten",
+            "Before any layer an output reaches one place: its own. The reach starts with 1.",
+            {"layers, reach = 0, 1": "layers, reach = 0, 0"},
+        ),
+        Mistake(
+            "one dilated layer too many",
+            "After l dilated layers the reach is kernel^l. It is enough that it equals the length.",
+            {"    return layers\n": "    return layers + 1\n"},
+        ),
+        Mistake(
             "the first layer is dilated already",
             "Layer 0 reads neighbours: its step is kernel^0, which is 1.",
             {"kernel**layers": "kernel ** (layers + 1)"},
@@ -313,6 +329,11 @@ paths = CodeExercise(
             "a token is one layer away from itself",
             "No layer is needed for a token to reach itself: all ways are too long by one.",
             {"= layers\n": "= layers + 1\n"},
+        ),
+        Mistake(
+            "started with one layer",
+            "No layer is needed for a token to reach itself: the diagonal is 0, whatever `reads` says there.",
+            {"np.eye(n, dtype=bool)": "reads", "range(n + 1)": "range(1, n + 1)"},
         ),
         Mistake(
             "stopped too early",

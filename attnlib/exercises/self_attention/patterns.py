@@ -74,6 +74,11 @@ distance = CodeExercise(
             {"abs(places - places[:, None])": "(places - places[:, None]) ** 2"},
         ),
         Mistake(
+            "a root of mean squares",
+            "Far keys count too much: the mean of the distance itself was asked for, without square and root.",
+            {"(P * distance).sum(axis=-1)": "np.sqrt((P * distance**2).sum(axis=-1))"},
+        ),
+        Mistake(
             "divided by n",
             "The weights already sum to one: their sum needs no division.",
             {".sum(": ".mean("},
@@ -159,6 +164,12 @@ offsets = CodeExercise(
             {"np.trace(P, offset=o)": "(np.trace(P, offset=o) + np.trace(P, offset=-o)) / 2"},
         ),
         Mistake(
+            "negative offsets at the end",
+            "The numbers are right and stand at other places: offset o belongs at place o + n - 1. (In Python a "
+            "negative index counts from the end.)",
+            {"range(1 - n, n)": "[*range(n), *range(1 - n, 0)]"},
+        ),
+        Mistake(
             "one end is missing",
             "There are 2n - 1 offsets; the far one on the right is missing.",
             {"range(1 - n, n)": "range(1 - n, n - 1)"},
@@ -185,6 +196,10 @@ def share_cases(rng):
         "causal": case(tril),
         "causal, two sequences": case(np.stack([tril, tril])),
         "uniform over the visible": (tril / tril.sum(axis=1, keepdims=True), tril),
+        "two keys of four": (
+            np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.9, 0.0, 0.1]]),
+            np.ones((2, 4), dtype=bool),
+        ),
     }
 
 
@@ -252,6 +267,26 @@ share = CodeExercise(
             },
         ),
         Mistake(
+            "keys that it does not use were left out",
+            "A key that may be seen and gets no weight is a choice too: count the mask, not the positive weights.",
+            {"mask.sum(axis=-1)": "(P > 0).sum(axis=-1)"},
+        ),
+        Mistake(
+            "two bases",
+            "The entropy has logarithms to base 2 and the bound natural ones. Take the same for both.",
+            {"np.log(np.where": "np.log2(np.where"},
+        ),
+        Mistake(
+            "something tiny over something tiny",
+            "With a small number added inside the logarithms a row with one visible key becomes tiny over tiny, here "
+            "-1. It was to be 0.",
+            {
+                "np.log(np.where(P > 0, P, 1))": "np.log(P + 1e-12)",
+                "np.where(largest > 0, entropy / np.where(largest > 0, largest, 1), 0)": "entropy / "
+                "np.log(mask.sum(axis=-1) + 1e-12)",
+            },
+        ),
+        Mistake(
             "one minus the share",
             "This is how sure a row is. Asked for was how spread out.",
             {
@@ -279,7 +314,10 @@ uniform = AnswerExercise(
     ),
     commentary=f"log {SEEN}. The first row has entropy 0 whatever the head does.",
     answer=lambda: math.log(SEEN),
+    within=0.025,
     mistakes=(
+        Mistake("the number of keys", "So many keys it sees. The entropy is the logarithm of that.", SEEN),
+        Mistake("one weight", "That is the weight of each key; their entropy was asked for.", 1 / SEEN),
         Mistake(
             "bits",
             "That is in bits, with the logarithm to base 2. Nats have the natural one.",
