@@ -137,6 +137,13 @@ def test_a_reference_to_an_equation_shows_its_number():
     assert not wrong
 
 
+def test_code_names_no_equation_by_its_number(notebook):
+    for cell in code_cells(notebook):
+        assert not re.search(r"[Ee]quations? \d+\.\d|# *\(\d+\.\d+\)$", cell.source, re.M), (
+            "numbers change when an equation is added, and nothing in code follows: name what it is"
+        )
+
+
 def test_every_label_named_in_the_package_is_an_equation_of_the_book():
     labels = set()
     for path in PATHS:
