@@ -2,9 +2,11 @@
 
 from contextlib import contextmanager
 
+import anywidget
 import pytest
 import test_explorable_pages as explorables
 import test_pages as pages
+from explorable_samples import MOVES, SAMPLES
 
 pytestmark = pytest.mark.browser
 browser, origin = pages.browser, pages.origin
@@ -131,3 +133,56 @@ def test_a_token_is_looked_at_by_pointing_at_it(browser, origin):
         assert box.get_by_role("slider").input_value() == "5"
         box.get_by_role("radiogroup", name="head").get_by_label("2").check()
         line_says(page, box, "head 2: ")
+
+
+# ---- With Python behind it -------------------------------------------------------------------------------------------
+
+# What a notebook gives a script: a model that notes what is sent to Python, and takes what comes from there.
+NOTEBOOK = """async ([script, state]) => {
+  const module = await import(URL.createObjectURL(new Blob([script], {type: 'text/javascript'})));
+  const hearers = {};
+  window.sent = [];
+  window.take = (trait, value) => {
+    state[trait] = value;
+    for (const hear of hearers[`change:${trait}`] ?? []) hear();
+  };
+  const model = {
+    get: trait => state[trait],
+    set: (trait, value) => { sent.push([trait, value]); take(trait, value); },
+    on: (event, hear) => (hearers[event] ??= []).push(hear),
+    off: () => {},
+    save_changes: () => {},
+  };
+  module.default.render({model, el: document.body});
+}"""
+# Every control once: sliders to both ends, each choice, each button.
+EVERYTHING = """() => {
+  for (const input of document.querySelectorAll('input[type=range]'))
+    for (const end of [input.min, input.max]) {
+      input.value = end;
+      input.dispatchEvent(new Event('input'));
+    }
+  for (const element of document.querySelectorAll('input[type=radio], button:enabled')) element.click();
+}"""
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_python_takes_whatever_a_control_sends_and_the_picture_what_python_sets(name, browser):
+    widget = SAMPLES[name]()
+    traits = set(widget.keys) - set(anywidget.AnyWidget.class_trait_names(sync=True))
+    page = browser.new_page()
+    page.evaluate(NOTEBOOK, [widget._esm, widget.get_state(traits)])
+    page.evaluate(EVERYTHING)
+    sent = page.evaluate("sent")
+    assert {trait for trait, _ in sent} >= set(MOVES[name][0]), "each trait that a hand can move was moved"
+    for trait, value in sent:
+        widget.set_state({trait: value})  # raises for what Python does not take
+        assert getattr(widget, trait) == value
+    for trait, value in MOVES[name][2].items():
+        setattr(widget, trait, value)
+    said = page.locator(".xp-line").text_content()
+    for trait, value in widget.get_state(list(MOVES[name][2])).items():
+        page.evaluate("([trait, value]) => take(trait, value)", [trait, value])
+    line = page.locator(".xp-line").element_handle()
+    page.wait_for_function("([line, said]) => line.textContent !== said", arg=[line, said])
+    page.close()
