@@ -97,7 +97,7 @@ def copy_weights(weights: Any, module: Any) -> None:
     with torch.no_grad():
         for W, target in targets:
             if target is not None:
-                target.copy_(torch.tensor(W))
+                target.copy_(torch.from_numpy(np.array(W)))
 
 
 def _home(name: str, W: Any, module: Any) -> Any:

@@ -187,6 +187,14 @@ def test_capture_leaves_the_model_as_it_was_even_when_it_fails():
     assert hooks_of(model) == 0
 
 
+def test_a_model_with_a_parameter_of_that_name_is_not_asked_for_its_weights():
+    model = torch.nn.Linear(2, 3)
+    model.weights = torch.nn.Parameter(torch.ones(2))
+    with capture(model) as seen:
+        model(torch.ones(1, 2))
+    assert sorted(seen) == ["output"]
+
+
 def test_the_part_without_hooks_never_loads_torch():
     code = (
         "import sys, attnlib.interpret.distance, attnlib.interpret.patterns; "

@@ -56,6 +56,14 @@ def test_weights_are_copied_with_the_one_transpose(rng):
     assert torch.equal(module.W_Q.weight, torch.tensor(weights.W_Q.T))
 
 
+def test_weights_that_are_a_view_read_backwards_are_copied_too(rng):
+    """PyTorch knows no negative strides."""
+    forwards = AttentionWeights(*(rng.normal(size=shape) for shape in [(2, 3), (5, 3), (5, 7)]))
+    module = AttentionLayer(d_query=2, d_input=5, d_k=3, d_v=7).double()
+    copy_weights(AttentionWeights(*(W[:, ::-1] for W in forwards)), module)
+    assert torch.equal(module.W_V.weight, torch.tensor(forwards.W_V.T).flip(0))
+
+
 def test_weights_that_do_not_fit_are_refused_and_nothing_is_changed(rng):
     module = AttentionLayer(d_query=2, d_input=5, d_k=3, d_v=7).double()
     before = {name: value.clone() for name, value in module.state_dict().items()}

@@ -46,7 +46,7 @@ def _recorder(name: str, seen: dict[str, Tensor]) -> Callable[..., None]:
     def record(module: nn.Module, inputs: tuple[Any, ...], options: dict[str, Any], output: Any) -> None:
         if isinstance(output, Tensor):
             seen[name or "output"] = output.detach()
-        asking = [getattr(module, method) for method in WEIGHTS if hasattr(module, method)]
+        asking = [getattr(module, way) for way in WEIGHTS if callable(getattr(type(module), way, None))]
         if asking:
             with torch.no_grad():
                 seen[f"{name}.P".removeprefix(".")] = asking[0](*inputs, **options).detach()

@@ -39,6 +39,11 @@ def all_gated(model: nn.Module, gates: Sequence[Tensor] | Tensor) -> Iterator[No
         yield
 
 
+def _ones(rows: int, layer: MultiHeadAttention) -> Float[Tensor, "rows heads"]:
+    """Gates that change nothing, where the layer computes and as it computes."""
+    return torch.ones(rows, layer.n_heads).to(layer.W_O.weight)
+
+
 @torch.no_grad()
 def importance_by_ablation(
     model: nn.Module, measure: Callable[[], Tensor | float]
@@ -46,7 +51,7 @@ def importance_by_ablation(
     """How much `measure()`, for example the loss, rises when one head is removed (eq-head-importance)."""
     layers = attentions(model)
     whole = float(measure())
-    I = torch.empty(len(layers), layers[0].n_heads)
+    I = _ones(len(layers), layers[0])
     for l, h in torch.cartesian_prod(*map(torch.arange, I.shape)).tolist():
         gates = torch.ones_like(I)
         gates[l, h] = 0
@@ -64,7 +69,7 @@ def importance_by_gradient(
             do not cancel
     """
     layers = attentions(model)
-    gates = [torch.ones(n_inputs, layer.n_heads, requires_grad=True) for layer in layers]
+    gates = [_ones(n_inputs, layer).requires_grad_() for layer in layers]
     with all_gated(model, gates):
         slopes = torch.autograd.grad(loss(), gates)
     return torch.stack(slopes).abs().sum(dim=1)  # eq-head-importance
