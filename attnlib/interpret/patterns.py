@@ -34,17 +34,32 @@ def measure_pattern(P: Float[Array, "b n n"], mask: Bool[Array, "*#b #n #n"] | N
     >>> pattern.offset, pattern.at_offset, pattern.content
     (-1, 1.0, 0.0)
     """
+    _check_head("measure_pattern", P)
     o = offsets(P.shape[-1])
     histogram = offset_histogram(P).mean(axis=0)
     popular = (P.sum(axis=1).max(axis=-1) / P.sum(axis=(1, 2))).mean()
+    even = evenness(P, mask)
     return Pattern(
         int(o[histogram.argmax()]),
         float(histogram.max()),
         float(histogram[abs(o) <= 2].sum()),
         float(popular),
         content_share(P),
-        float(np.nanmean(evenness(P, mask))),
+        float(even[~np.isnan(even)].mean()) if not np.isnan(even).all() else math.nan,
     )
+
+
+def _check_head(who: str, P: Array) -> None:
+    """One head's weights for several inputs, some of which look somewhere."""
+    _check.matrices(who, P=P)
+    _check.probabilities(who, P)
+    if P.ndim != 3:
+        raise ValueError(
+            f"{who}: P must hold one head's weights, (inputs, m, n); got {P.shape}. "
+            "Take one head with `P[:, h]`; a single input becomes one of one with `P[None]`."
+        )
+    if not P.any():
+        raise ValueError(f"{who}: some query must look somewhere; got zeros only in P {P.shape}.")
 
 
 def name_pattern(pattern: Pattern) -> str:
@@ -77,6 +92,7 @@ def content_share(P: Float[Array, "b n n"]) -> float:
     >>> content_share(np.stack([same, 0 * same]))
     0.0
     """
+    _check_head("content_share", P)
     looks = P.sum(axis=-1, keepdims=True) > 0
     mean = P.sum(axis=0) / np.maximum(looks.sum(axis=0), 1)
     return float(0.5 * (abs(P - mean) * looks).sum() / P.sum())
@@ -90,6 +106,7 @@ def evenness(P: Float[Array, "*b m n"], mask: Bool[Array, "*#b #m #n"] | None = 
     >>> evenness(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]), np.array([[True, True, False], [True, True, True]]))
     array([1., 0.])
     """
+    _check.matrices("evenness", P=P)
     _check.boolean_mask("evenness", mask, P.shape)
     visible = np.full(P.shape[:-1], P.shape[-1]) if mask is None else np.broadcast_to(mask, P.shape).sum(-1)
     defined = (visible > 1) & (P.sum(axis=-1) > 0)
@@ -103,11 +120,24 @@ def mass_on(P: Float[Array, "*b m n"], truth: Float[Array, "*#b #m n"]) -> float
     >>> mass_on(np.array([[0.9, 0.1], [0.5, 0.5]]), truth=np.array([[1.0, 0.0], [0.0, 0.0]]))  # row 1 does not count
     0.9
     """
-    T = np.broadcast_to(truth, P.shape)
+    _check.matrices("mass_on", P=P)
+    T = _as_truth(truth, P)
     if not (T > 0).any():
         raise ValueError("mass_on: some row must have a true place to look at; got a truth of zeros.")
     counts = T.sum(axis=-1) > 0
     return float((P * (T > 0)).sum(axis=-1)[counts].mean())
+
+
+def _as_truth(truth: Array, P: Array) -> Array:
+    """The truth for each of P's rows; one truth may serve all inputs."""
+    _check.floats("mass_on", truth=truth)
+    try:
+        return np.broadcast_to(truth, P.shape)
+    except ValueError:
+        raise ValueError(
+            f"mass_on: truth must broadcast to the shape of P {P.shape}; got {truth.shape}. "
+            "A truth (b, n, n) for heads (b, h, n, n) becomes (b, 1, n, n) with `truth[:, None]`."
+        ) from None
 
 
 def head_distances(P: Float[Array, "*b h m n"]) -> Float[Array, "h h"]:

@@ -9,8 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from attnlib.nn import _check
 from attnlib.nn.ops import masked_softmax
-from attnlib.reference import _check
+from attnlib.reference import _check_masks
 from attnlib.shapes import Bool, Float
 
 
@@ -89,6 +90,7 @@ class AttentionLayer(nn.Module):
 
     def __init__(self, *, d_query: int, d_input: int, d_k: int, d_v: int) -> None:
         super().__init__()
+        _check_masks.sizes("attention_layer", d_query=d_query, d_input=d_input, d_k=d_k, d_v=d_v)
         self.W_Q = nn.Linear(d_query, d_k, bias=False)
         self.W_K = nn.Linear(d_input, d_k, bias=False)
         self.W_V = nn.Linear(d_input, d_v, bias=False)
@@ -104,5 +106,6 @@ class AttentionLayer(nn.Module):
 
     def _check_widths(self, X_Q: Tensor, X: Tensor) -> None:
         _check.matrices("attention_layer", X_Q=X_Q, X=X)
+        _check.same_dtype("attention_layer", X_Q=X_Q, W_Q=self.W_Q.weight)
         _check.weight("attention_layer", "d_query", "d_k", "X_Q", X_Q.shape[-1], W_Q=self.W_Q.weight.T)
         _check.weight("attention_layer", "d_input", "d_k", "X", X.shape[-1], W_K=self.W_K.weight.T)

@@ -10,8 +10,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from attnlib.nn import _check
 from attnlib.nn.ops import log_softmax, softmax
-from attnlib.reference import _check, _check_variants
+from attnlib.reference import _check_variants
 from attnlib.shapes import Float, Int
 
 

@@ -5,7 +5,8 @@ The book derives it in eq-head-dimension, eq-split-heads and eq-merge-heads (Cha
 
 from torch import Tensor
 
-from attnlib.reference import _check, _check_heads
+from attnlib.nn import _check
+from attnlib.reference import _check_heads, _check_masks
 from attnlib.shapes import Bool, Float
 
 
@@ -25,12 +26,14 @@ def merge_heads(Z: Float[Tensor, "*b h n d_head"]) -> Float[Tensor, "*b n d"]:
     Copies if the heads lie one after the other in memory; PyTorch's fused attention leaves them side by side.
     """
     _check.batched("merge_heads", Z=Z)
-    _check_heads.has_heads("merge_heads", "Z", Z)
+    _check_heads.has_heads("merge_heads", "Z", Z, kind=_check.TENSOR)
     return Z.transpose(-2, -3).flatten(-2)  # eq-merge-heads  (*b, n, h d_head)
 
 
 def mask_for_heads(mask: Bool[Tensor, "..."] | None, axes: int) -> Bool[Tensor, "..."] | None:
     """The mask with an axis of heads; a mask with at most `axes` axes is shared by all heads."""
-    if mask is None or mask.dim() > axes or mask.dim() < 2:
-        return mask
-    return mask[..., None, :, :]
+    if mask is None:
+        return None
+    _check_masks.boolean("mask_for_heads", kind=_check.TENSOR, mask=mask)
+    _check_masks.sizes("mask_for_heads", axes=axes)
+    return mask if mask.dim() > axes or mask.dim() < 2 else mask[..., None, :, :]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnlib.reference import _check
+from attnlib.nn import _check
 from attnlib.shapes import Float
 
 

@@ -5,14 +5,17 @@ eq-additive-mask (Chapter 2). Masks are made on the CPU; `device` makes them whe
 """
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from attnlib.reference import _check, _check_masks
+from attnlib.nn import _check
+from attnlib.reference import _check_masks
 from attnlib.shapes import Bool, Float, Int
 
 Device = torch.device | str | None
+_boolean = partial(_check_masks.boolean, kind=_check.TENSOR)
 
 
 def causal_mask(n: int, m: int | None = None, device: Device = None) -> Bool[Tensor, "m {n}"]:
@@ -32,7 +35,7 @@ def causal_mask(n: int, m: int | None = None, device: Device = None) -> Bool[Ten
 def padding_mask(lengths: Int[Tensor, "*b"], n: int) -> Bool[Tensor, "*b 1 {n}"]:
     """The first `lengths` keys of each sequence are real, the rest fills up to n (eq-padding-mask)."""
     _check_masks.count("padding_mask", "n", n, 1)
-    _check_masks.lengths("padding_mask", lengths, n)
+    _check_masks.lengths("padding_mask", lengths, n, kind=_check.TENSOR)
     return torch.arange(n, device=lengths.device) < lengths[..., None, None]  # eq-padding-mask  (*b, 1, n)
 
 
@@ -56,7 +59,9 @@ def combine_masks(*masks: Bool[Tensor, "..."]) -> Bool[Tensor, "..."]:
     """One may look where every mask allows it; shapes broadcast from the last axis on (eq-combined-mask)."""
     if not masks:
         raise ValueError("combine_masks: there must be one mask or more; got none.")
-    _check_masks.boolean("combine_masks", **{f"mask {i}": mask for i, mask in enumerate(masks)})
+    _check_masks.boolean(
+        "combine_masks", kind=_check.TENSOR, **{f"mask {i}": mask for i, mask in enumerate(masks)}
+    )
     _check_masks.broadcastable("combine_masks", masks)
     both = masks[0]
     for mask in masks[1:]:
@@ -66,7 +71,7 @@ def combine_masks(*masks: Bool[Tensor, "..."]) -> Bool[Tensor, "..."]:
 
 def rows_without_a_key(mask: Bool[Tensor, "*b n"]) -> Bool[Tensor, "*b"]:
     """True for each query that may look nowhere; attention gives it zeros."""
-    _check_masks.boolean("rows_without_a_key", mask=mask)
+    _boolean("rows_without_a_key", mask=mask)
     return ~mask.any(dim=-1)
 
 
@@ -74,11 +79,11 @@ def additive_from_mask(
     mask: Bool[Tensor, "*s"], fill: float = -math.inf, dtype: torch.dtype = torch.float64
 ) -> Float[Tensor, "*s"]:
     """What one would add to the scores instead: 0 where one may look, `fill` where not (eq-additive-mask)."""
-    _check_masks.boolean("additive_from_mask", mask=mask)
+    _boolean("additive_from_mask", mask=mask)
+    _check.real("additive_from_mask", "fill", fill)
     wide = torch.zeros(mask.shape, dtype=torch.float64, device=mask.device)
-    return wide.masked_fill(~mask, fill).to(
-        dtype
-    )  # eq-additive-mask; a fill beyond the dtype's range is -inf
+    M = wide.masked_fill(~mask, fill)  # eq-additive-mask
+    return M.to(dtype)  # a fill beyond the dtype's range is -inf
 
 
 def mask_from_additive(M: Float[Tensor, "*s"]) -> Bool[Tensor, "*s"]:
@@ -90,7 +95,8 @@ def mask_from_additive(M: Float[Tensor, "*s"]) -> Bool[Tensor, "*s"]:
 
 def mask_from_torch_padding(key_padding_mask: Bool[Tensor, "*b n"]) -> Bool[Tensor, "*b 1 n"]:
     """From the `key_padding_mask` of `torch.nn.MultiheadAttention`, where True means "ignore this key"."""
-    _check_masks.boolean("mask_from_torch_padding", key_padding_mask=key_padding_mask)
+    _boolean("mask_from_torch_padding", key_padding_mask=key_padding_mask)
+    _check_masks.over_keys("mask_from_torch_padding", "key_padding_mask", key_padding_mask)
     return ~key_padding_mask[..., None, :]
 
 
@@ -98,6 +104,7 @@ def mask_from_torch_attention(attn_mask: Bool[Tensor, "*b m n"]) -> Bool[Tensor,
     """From a boolean `attn_mask` of `torch.nn.MultiheadAttention`, where True means "may not look".
 
     The `attn_mask` of `torch.nn.functional.scaled_dot_product_attention` needs no translation: True means "may look".
+    A mask of the module for each head, (b h, m, n), still needs its heads apart: `mask.reshape(b, h, m, n)`.
     """
-    _check_masks.boolean("mask_from_torch_attention", attn_mask=attn_mask)
+    _boolean("mask_from_torch_attention", attn_mask=attn_mask)
     return ~attn_mask

@@ -7,7 +7,8 @@ The book derives it in eq-monotonic-scan, eq-monotonic-reach and eq-monotonic-al
 import torch
 from torch import Tensor
 
-from attnlib.reference import _check, _check_variants
+from attnlib.nn import _check
+from attnlib.reference import _check_variants
 from attnlib.shapes import Bool, Float
 
 

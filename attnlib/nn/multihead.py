@@ -7,11 +7,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from attnlib.nn import _check
 from attnlib.nn.attention import attention_weights, scaled_dot_product_attention
 from attnlib.nn.grouped import repeat_heads
 from attnlib.nn.heads import mask_for_heads, merge_heads, split_heads
 from attnlib.nn.masks import causal_mask
-from attnlib.reference import _check, _check_heads
+from attnlib.reference import _check_heads, _check_masks
 from attnlib.shapes import Float
 
 
@@ -31,6 +32,8 @@ class KeyValueCache:
 
     def append(self, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
         """Add the keys and values of new positions; all so far come back."""
+        if self.K is not None:
+            _check_heads.follows("KeyValueCache.append", K, self.K)
         self.K = K if self.K is None else torch.cat([self.K, K], dim=-2)
         self.V = V if self.V is None else torch.cat([self.V, V], dim=-2)
         return self.K, self.V
@@ -52,7 +55,8 @@ class MultiHeadAttention(nn.Module):
 
     The weights of attention are not kept: `attention_weights` computes them, and takes what `forward` takes. What
     each head says passes through the submodule `heads`, which does nothing: a forward hook there reads or replaces it.
-    (Linear maps of the same input run as one, so a hook on W_Q, W_K or W_V may not be called.)
+    (The linear maps of the same input run as one, so hooks on them are not called: on W_Q, W_K and W_V within one
+    sequence, on W_K and W_V towards a source. What they would hear is `layer.W_Q(X)`.)
     """
 
     def __init__(
@@ -65,7 +69,9 @@ class MultiHeadAttention(nn.Module):
         d_source: int | None = None,
     ) -> None:
         super().__init__()
-        n_kv_heads, d_source = n_kv_heads or n_heads, d_source or d_model
+        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+        d_source = d_model if d_source is None else d_source
+        _check_masks.sizes("multi_head_attention", d_source=d_source)
         _check_heads.splits_evenly("multi_head_attention", "d_model", d_model, "n_heads", n_heads)
         _check_heads.splits_evenly("multi_head_attention", "n_heads", n_heads, "n_kv_heads", n_kv_heads)
         self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
@@ -100,6 +106,11 @@ class MultiHeadAttention(nn.Module):
     def step(self, X: Tensor, cache: KeyValueCache) -> Tensor:
         """Causal self-attention of the next positions X, after those in the cache, which grows by them."""
         self._check(X, None, None)
+        if not isinstance(cache, KeyValueCache):
+            raise TypeError(
+                f"multi_head_attention: a step needs a KeyValueCache; got {type(cache).__name__}. "
+                "Make one with `KeyValueCache()` and give it to every step."
+            )
         Q, K, V = self._project(X, None)
         K, V = cache.append(K, V)
         mask = None if X.shape[-2] == 1 else causal_mask(len(cache), X.shape[-2], device=X.device)
@@ -123,6 +134,8 @@ class MultiHeadAttention(nn.Module):
     def _check(self, X: Tensor, source: Tensor | None, mask: Tensor | None) -> None:
         who, other = "multi_head_attention", X if source is None else source
         _check.batched(who, X=X, source=other)
+        _check.same_dtype(who, X=X, W_Q=self.W_Q.weight)
         _check.weight(who, "d_model", "h d_k", "X", X.shape[-1], W_Q=self.W_Q.weight.T)
         _check.weight(who, "d_source", "h d_k", "the source", other.shape[-1], W_K=self.W_K.weight.T)
-        _check_heads.mask(who, mask, tuple(X.shape[:-1]), self.n_heads, other.shape[-2])
+        rows = tuple(X.shape[:-1])
+        _check_heads.mask(who, mask, rows, self.n_heads, other.shape[-2], kind=_check.TENSOR)

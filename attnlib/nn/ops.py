@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor
 
-from attnlib.reference import _check
+from attnlib.nn import _check
 from attnlib.shapes import Bool, Float
 
 
@@ -18,7 +18,7 @@ def linear(
 ) -> Float[Tensor, "*b d_out"]:
     """A linear map of every vector in X, plus a bias if there is one (eq-linear-map)."""
     _check.floats("linear", X=X, W=W, b=b)
-    _check.weight("linear", "d_in", "d_out", "X", X.shape[-1], W=W)
+    _check.linear_map("linear", X, W, b)
     Y = X @ W
     return Y if b is None else Y + b  # eq-linear-map
 

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
+from attnlib.nn import _check
 from attnlib.nn.ops import linear
-from attnlib.reference import _check, _check_variants
+from attnlib.reference import _check_variants
 from attnlib.shapes import Float
 
 State = TypeVar("State")

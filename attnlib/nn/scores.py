@@ -9,8 +9,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from attnlib.nn import _check
 from attnlib.nn.ops import unit
-from attnlib.reference import _check
 from attnlib.shapes import Float
 
 

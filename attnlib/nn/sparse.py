@@ -9,10 +9,11 @@ import math
 import torch
 from torch import Tensor
 
+from attnlib.nn import _check
 from attnlib.nn.attention import scaled_dot_product_attention
 from attnlib.nn.ops import masked_softmax
 from attnlib.nn.scores import scaled_dot_scores
-from attnlib.reference import _check, _check_variants
+from attnlib.reference import _check_variants
 from attnlib.shapes import Bool, Float
 
 

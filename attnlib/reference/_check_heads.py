@@ -16,7 +16,7 @@ def _nearest_divisors(width: int, parts: int) -> str:
 
 def splits_evenly(who: str, size: str, width: int, name: str, parts: Any) -> None:
     """A width that is cut into equal parts leaves no rest."""
-    _check_masks.count(who, name, parts, 1)
+    _check_masks.sizes(who, **{size: width, name: parts})
     if width % parts:
         raise ValueError(
             f"{who}: {size} must split evenly into {name}; got {size}={width}, {name}={parts} "
@@ -24,8 +24,9 @@ def splits_evenly(who: str, size: str, width: int, name: str, parts: Any) -> Non
         )
 
 
-def has_heads(who: str, name: str, Z: Any) -> None:
+def has_heads(who: str, name: str, Z: Any, *, kind: str = _check.ARRAY) -> None:
     """Three axes or more: heads, positions, width."""
+    _check.floats(who, kind=kind, **{name: Z})
     if len(Z.shape) < 3:
         raise ValueError(
             f"{who}: {name} needs three axes or more, heads, positions and width; got {tuple(Z.shape)}. "
@@ -35,6 +36,7 @@ def has_heads(who: str, name: str, Z: Any) -> None:
 
 def weights(who: str, X_Q: Any, X: Any, weights: Any, n_heads: int, n_kv_heads: int) -> None:
     """Weights (in, out) that fit the inputs, the number of heads and one another."""
+    _check.named_weights(who, "MultiHeadWeights", weights, "W_Q", "W_K", "W_V", "W_O", "b_O")
     W_Q, W_K, W_V, W_O = weights[:4]
     _check.floats(who, X_Q=X_Q, **weights._asdict())
     _check.weight(who, "d_query", "h d_k", "X_Q", X_Q.shape[-1], W_Q=W_Q)
@@ -63,10 +65,22 @@ def weights(who: str, X_Q: Any, X: Any, weights: Any, n_heads: int, n_kv_heads: 
             )
 
 
-def mask(who: str, mask: Any, rows: tuple[int, ...], n_heads: int, n: int) -> None:
+def mask(
+    who: str, mask: Any, rows: tuple[int, ...], n_heads: int, n: int, *, kind: str = _check.ARRAY
+) -> None:
     """A mask broadcasts to the scores of one head, or, with one axis more, to those of all; `rows` are (*b, m)."""
     shared = mask is None or not hasattr(mask, "shape") or len(mask.shape) <= len(rows) + 1
-    _check.boolean_mask(who, mask, (*rows, n) if shared else (*rows[:-1], n_heads, rows[-1], n))
+    shape = (*rows, n) if shared else (*rows[:-1], n_heads, rows[-1], n)
+    _check.boolean_mask(who, mask, shape, kind=kind)
+
+
+def follows(who: str, K: Any, earlier: Any) -> None:
+    """New keys differ from those before them in how many positions they are, and in nothing else."""
+    if [*K.shape[:-2], K.shape[-1]] != [*earlier.shape[:-2], earlier.shape[-1]]:
+        raise ValueError(
+            f"{who}: new keys must have the batch axes, heads and width of those in the cache; "
+            f"got K {tuple(K.shape)} after {tuple(earlier.shape)}. Another batch or layer needs a cache of its own."
+        )
 
 
 def gates(who: str, gates: Any, Z: Any) -> None:

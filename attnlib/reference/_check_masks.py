@@ -4,29 +4,39 @@ Both twins use this module too. It looks at shapes, dtypes and comparisons only,
 """
 
 from itertools import zip_longest
+from numbers import Integral
 from typing import Any
+
+from attnlib.reference._check import ARRAY, of_its_twin
 
 SMALLEST_FORBIDDEN = -1e4  # what a finite additive mask writes where nothing may be seen is at most this
 
 
 def count(who: str, name: str, number: Any, least: int, most: int | None = None) -> None:
     """A whole number between two others."""
-    if isinstance(number, bool) or not isinstance(number, int):
+    if isinstance(number, bool) or not isinstance(number, Integral):
         raise TypeError(f"{who}: {name} must be an integer; got {type(number).__name__}.")
-    if number < least or (most is not None and number > most):
+    if int(number) < least or (most is not None and int(number) > most):
         bounds = f"at least {least}" if most is None else f"between {least} and {most}"
         raise ValueError(f"{who}: {name} must be {bounds}; got {name}={number}.")
 
 
-def kind(array: Any) -> str:
+def sizes(who: str, **numbers: Any) -> None:
+    """Widths and counts: whole numbers from one."""
+    for name, number in numbers.items():
+        count(who, name, number, 1)
+
+
+def dtype(array: Any) -> str:
     """The dtype in words, or the type of what is not an array."""
     return str(array.dtype).removeprefix("torch.") if hasattr(array, "dtype") else type(array).__name__
 
 
-def lengths(who: str, lengths: Any, n: int) -> None:
+def lengths(who: str, lengths: Any, n: int, *, kind: str = ARRAY) -> None:
     """One length for each sequence, an integer from 0 to n."""
-    if "int" not in kind(lengths) or not hasattr(lengths, "shape"):
-        raise TypeError(f"{who}: lengths must be an array of integers; got {kind(lengths)}.")
+    if "int" not in dtype(lengths) or not hasattr(lengths, "shape"):
+        raise TypeError(f"{who}: lengths must be an array of integers; got {dtype(lengths)}.")
+    of_its_twin(who, "lengths", lengths, kind)
     if len(lengths.shape) < 1 or 0 in lengths.shape:
         raise ValueError(f"{who}: there must be one length for each sequence; got {tuple(lengths.shape)}.")
     if not bool(((lengths >= 0) & (lengths <= n)).all()):
@@ -36,14 +46,21 @@ def lengths(who: str, lengths: Any, n: int) -> None:
         )
 
 
-def boolean(who: str, **masks: Any) -> None:
+def boolean(who: str, *, kind: str = ARRAY, **masks: Any) -> None:
     """Boolean arrays; what True means is said by the function."""
     for name, mask in masks.items():
-        if kind(mask) != "bool":
+        if dtype(mask) != "bool":
             raise TypeError(
-                f"{who}: {name} must be boolean; got {kind(mask)}. "
+                f"{who}: {name} must be boolean; got {dtype(mask)}. "
                 "An additive mask becomes boolean with `mask_from_additive`."
             )
+        of_its_twin(who, name, mask, kind)
+
+
+def over_keys(who: str, name: str, mask: Any) -> None:
+    """An axis of keys is there to be hidden."""
+    if len(mask.shape) < 1:
+        raise ValueError(f"{who}: {name} needs an axis of keys, (*b, n); got a single truth value.")
 
 
 def broadcastable(who: str, masks: tuple[Any, ...]) -> None:

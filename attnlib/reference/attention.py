@@ -22,6 +22,11 @@ def attention_by_loops(
     >>> attention_by_loops(np.array([[1.0]]), np.array([[5.0], [5.0]]), np.array([[1.0], [3.0]]))
     array([[2.]])
     """
+    _check.matrices("attention_by_loops", Q=Q, K=K, V=V)
+    if Q.ndim > 2:
+        raise ValueError(
+            f"attention_by_loops: Q must be one sequence (m, d_k); got {Q.shape}. Take one of the batch."
+        )
     _check.same_width("attention_by_loops", "queries and keys", "d_k", Q=Q, K=K)
     _check.same_count("attention_by_loops", "keys and values", "n", K=K, V=V)
     (m, d_k), (n, d_v) = Q.shape, V.shape

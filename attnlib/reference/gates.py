@@ -69,7 +69,9 @@ def gated_multi_head_attention(
     >>> gated_multi_head_attention(X, X, MultiHeadWeights(eye, eye, eye, eye), np.array([1.0, 0.0]))[0]
     array([[2., 0.]])
     """
-    Z, heads = head_outputs(X_Q, X, weights, gates.shape[-1], mask)
+    _check.floats("gated_multi_head_attention", gates=gates)
+    n_heads = gates.shape[-1] if gates.ndim else 1
+    Z, heads = head_outputs(X_Q, X, weights, n_heads, mask)
     G, gate = gate_heads(Z, gates)  # eq-head-gate
     return combine(G, weights), GatedCache(heads, gate, G)
 

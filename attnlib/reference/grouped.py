@@ -36,6 +36,7 @@ def repeat_heads(K: Float[Array, "*b g n d"], times: int) -> Float[Array, "*b h 
 
 def repeat_heads_backward(dR: Float[Array, "*b h n d"], times: int) -> Float[Array, "*b g n d"]:
     """dK: what was read several times collects several gradients (eq-grouped-query)."""
+    _check_heads.has_heads("repeat_heads_backward", "dR", dR)
     _check_heads.splits_evenly("repeat_heads_backward", "the number of heads", dR.shape[-3], "times", times)
     return dR.reshape(*dR.shape[:-3], dR.shape[-3] // times, times, *dR.shape[-2:]).sum(axis=-3)
 

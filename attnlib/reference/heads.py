@@ -4,7 +4,7 @@ The book derives it in eq-head-dimension, eq-split-heads and eq-merge-heads (Cha
 `attnlib.nn.heads`. Each of the two is the other's backward, because each is the other's inverse.
 """
 
-from attnlib.reference import _check, _check_heads
+from attnlib.reference import _check, _check_heads, _check_masks
 from attnlib.shapes import Array, Bool, Float
 
 
@@ -50,6 +50,8 @@ def mask_for_heads(mask: Bool[Array, "..."] | None, axes: int) -> Bool[Array, ".
     >>> mask_for_heads(np.ones((2, 1, 5), dtype=bool), axes=3).shape
     (2, 1, 1, 5)
     """
-    if mask is None or mask.ndim > axes or mask.ndim < 2:
-        return mask
-    return mask[..., None, :, :]
+    if mask is None:
+        return None
+    _check_masks.boolean("mask_for_heads", mask=mask)
+    _check_masks.sizes("mask_for_heads", axes=axes)
+    return mask if mask.ndim > axes or mask.ndim < 2 else mask[..., None, :, :]

@@ -92,7 +92,9 @@ def combine_masks(*masks: Bool[Array, "..."]) -> Bool[Array, "..."]:
     """
     if not masks:
         raise ValueError("combine_masks: there must be one mask or more; got none.")
-    _check_masks.boolean("combine_masks", **{f"mask {i}": mask for i, mask in enumerate(masks)})
+    _check_masks.boolean(
+        "combine_masks", kind=_check.ARRAY, **{f"mask {i}": mask for i, mask in enumerate(masks)}
+    )
     _check_masks.broadcastable("combine_masks", masks)
     both = masks[0]
     for mask in masks[1:]:
@@ -122,6 +124,7 @@ def additive_from_mask(
            [  0.,   0.]])
     """
     _check_masks.boolean("additive_from_mask", mask=mask)
+    _check.real("additive_from_mask", "fill", fill)
     with np.errstate(over="ignore"):
         return np.where(mask, 0.0, fill).astype(dtype)  # eq-additive-mask
 
@@ -145,6 +148,7 @@ def mask_from_torch_padding(key_padding_mask: Bool[Array, "*b n"]) -> Bool[Array
     array([[[ True,  True, False]]])
     """
     _check_masks.boolean("mask_from_torch_padding", key_padding_mask=key_padding_mask)
+    _check_masks.over_keys("mask_from_torch_padding", "key_padding_mask", key_padding_mask)
     return ~key_padding_mask[..., None, :]
 
 
@@ -152,6 +156,7 @@ def mask_from_torch_attention(attn_mask: Bool[Array, "*b m n"]) -> Bool[Array, "
     """From a boolean `attn_mask` of `torch.nn.MultiheadAttention`, where True means "may not look".
 
     The `attn_mask` of `torch.nn.functional.scaled_dot_product_attention` needs no translation: True means "may look".
+    A mask of the module for each head, (b h, m, n), still needs its heads apart: `mask.reshape(b, h, m, n)`.
 
     >>> mask_from_torch_attention(np.array([[False, True], [False, False]])).astype(int)
     array([[1, 0],

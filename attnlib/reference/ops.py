@@ -35,13 +35,9 @@ def linear(
     array([[1., 2., 3.]])
     """
     _check.floats("linear", X=X, W=W, b=b)
-    _check.weight("linear", "d_in", "d_out", "X", X.shape[-1], W=W)
+    _check.linear_map("linear", X, W, b)
     Y = X @ W  # eq-linear-map  (*b, d_out)
-    if b is not None:
-        if b.shape != W.shape[1:]:
-            raise ValueError(f"linear: b must be (d_out,) with d_out={W.shape[1]}; got {b.shape}.")
-        Y = Y + b
-    return Y, LinearCache(X, W)
+    return Y if b is None else Y + b, LinearCache(X, W)
 
 
 def linear_backward(
@@ -121,6 +117,7 @@ def softmax_jacobian(P: Float[Array, "n"]) -> Float[Array, "n n"]:
     array([[ 0.1875, -0.1875],
            [-0.1875,  0.1875]])
     """
+    _check.floats("softmax_jacobian", P=P)
     if P.ndim != 1:
         raise ValueError(f"softmax_jacobian: P must be one row of weights (n,); got {P.shape}. Choose a row.")
     return np.diag(P) - np.outer(P, P)  # eq-softmax-jacobian  (n, n)

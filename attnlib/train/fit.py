@@ -9,6 +9,8 @@ from typing import TypeVar
 
 import torch
 
+from attnlib.reference import _check_masks
+
 M = TypeVar("M", bound=torch.nn.Module)
 B = TypeVar("B")
 
@@ -28,6 +30,7 @@ def fit(
     The learning rate is `lr` for the first half and then falls on a line to zero. A gradient longer than `clip` is
     shortened to it. `after_step(step, loss)` may look at the model, for example to draw a learning curve.
     """
+    _check_masks.sizes("fit", steps=steps)
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, 2 - 2 * step / steps))
     losses: list[float] = []
