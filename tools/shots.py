@@ -1,4 +1,4 @@
-"""The pictures of the page `how-to-use`, taken from the built book: `make shots`.
+"""The pictures of the page `how-to-use`, taken from the built book in light and in dark: `make shots`.
 
 A picture is written only if it is stale, so a second run changes nothing. A test takes each again and compares.
 """
@@ -39,13 +39,18 @@ SHOTS = {
     "claim": Shot(CHAPTER, "#c047"),
     "exercise": Shot(CHAPTER, "#ex-foundations-attention-loops"),
 }
+COLOURS_OF_THE_PAGE = {"light": "", "dark": "-dark"}  # and the end of the picture's name
 
 
-def opened(browser: Any) -> Any:
-    """A page of 1280 pixels, in light, with two dots to each pixel."""
+def stored(name: str, colours: str) -> Path:
+    return FOLDER / f"{name}{COLOURS_OF_THE_PAGE[colours]}.png"
+
+
+def opened(browser: Any, colours: str) -> Any:
+    """A page of 1280 pixels, with two dots to each pixel."""
     size = {"width": 1280, "height": 900}
     context = browser.new_context(
-        viewport=size, device_scale_factor=2, color_scheme="light", reduced_motion="reduce"
+        viewport=size, device_scale_factor=2, color_scheme=colours, reduced_motion="reduce"
     )
     return context.new_page()
 
@@ -78,12 +83,19 @@ def grey(image: Image.Image) -> np.ndarray:
     return np.asarray(small.resize((small.width // 4, small.height // 4), Image.Resampling.BOX), dtype=float)
 
 
-def stale(stored: Path, now: Image.Image) -> bool:
+def stale(file: Path, now: Image.Image) -> bool:
     """Does the stored picture show something else than the page does now?"""
-    if not stored.exists():
+    if not file.exists():
         return True
-    before, after = grey(Image.open(stored)), grey(now)
+    before, after = grey(Image.open(file)), grey(now)
     return before.shape != after.shape or float(np.abs(before - after).max()) > CHANGED
+
+
+def keep(image: Image.Image, file: Path) -> None:
+    """Write a picture that shows something new."""
+    if stale(file, image):
+        image.save(file, optimize=True)
+        print(f"{file.relative_to(ROOT)}: new, {file.stat().st_size} bytes")
 
 
 def main() -> int:
@@ -96,12 +108,10 @@ def main() -> int:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = opened(browser)
-        for name, shot in SHOTS.items():
-            image, file = take(page, f"{SITE.as_uri()}/", shot), FOLDER / f"{name}.png"
-            if stale(file, image):
-                image.save(file, optimize=True)
-                print(f"{file.relative_to(ROOT)}: new, {file.stat().st_size} bytes")
+        for colours in COLOURS_OF_THE_PAGE:
+            page = opened(browser, colours)
+            for name, shot in SHOTS.items():
+                keep(take(page, f"{SITE.as_uri()}/", shot), stored(name, colours))
         browser.close()
     return 0
 

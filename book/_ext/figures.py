@@ -3,12 +3,18 @@
 Text and axes are drawn in one ink, which becomes the text colour of the page. Names inside the drawing get a prefix, so
 that two figures on one page cannot mix up their clips and marks. Letters, which are outlines too, are defined once for
 all figures of a page.
+
+A picture `x.png` that has an `x-dark.png` beside it is shown in light, the other one in dark.
 """
 
+import posixpath
 import re
+from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
 from docutils import nodes
+from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
@@ -73,5 +79,47 @@ class InlineFigures(SphinxTransform):
                 image.replace_self(raw)
 
 
+class Picture(nodes.image):
+    """An image for light or for dark pages; its place is kept free before it arrives."""
+
+
+class LightAndDark(SphinxTransform):
+    """Put the dark twin of a picture behind it. Only one of the two is ever shown, so its words are read once."""
+
+    default_priority = 213
+
+    def apply(self, **kwargs) -> None:
+        for image in list(self.document.findall(nodes.image)):
+            dark = re.sub(r"(\.\w+)$", r"-dark\1", image["uri"])
+            if "://" in dark or not (file := Path(self.env.relfn2path(dark)[1])).exists():
+                continue
+            width = int(image["width"].removesuffix("px"))
+            wide, high = Image.open(file).size
+            # Sphinx would put each into a link of its own, and one would be a link with nothing to see.
+            given = {
+                "classes": ["no-scaled-link"],
+                "alt": image["alt"],
+                "width": width,
+                "height": round(width * high / wide),
+            }
+            pair = [
+                Picture(uri=uri, only=only, **given)
+                for uri, only in ((image["uri"], "light"), (dark, "dark"))
+            ]
+            image.replace_self(pair)
+
+
+def visit_picture(self, node: Picture) -> None:
+    file = posixpath.join(self.builder.imgpath, quote(self.builder.images[node["uri"]]))
+    lazy = ' loading="lazy"' if node["only"] == "dark" else ""  # paper needs the light one
+    self.body.append(
+        f'<img class="only-{node["only"]}" src="{file}" alt="{escape(node["alt"])}"'
+        f' width="{node["width"]}" height="{node["height"]}"{lazy}>'
+    )
+    raise nodes.SkipNode
+
+
 def setup(app: Sphinx) -> None:
     app.add_transform(InlineFigures)
+    app.add_transform(LightAndDark)
+    app.add_node(Picture, html=(visit_picture, None))
