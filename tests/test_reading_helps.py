@@ -228,7 +228,7 @@ def test_marks_change_nothing_and_the_next_is_in_sight(width: int, browser: Any,
     for query in ("", "?highlight=gradient"):
         with Opened(browser, f"{origin}{SOFTMAX}{query}", width) as opened:
             page = opened.page
-            articles.append(page.locator(".bd-article").inner_html())
+            articles.append(page.locator(".bd-article").inner_html().replace(' tabindex="0"', ""))
             assert page.evaluate("() => moved") == 0
             if query:
                 page.get_by_role("button", name="Next").press("Enter")
@@ -245,3 +245,13 @@ def test_a_place_with_a_name_of_its_own_is_found_without_marks(browser: Any, ori
         opened.page.locator("#search-results li a").first.click()
         opened.page.wait_for_url("**/claims.html**#c007")
         assert opened.page.evaluate(MARKED) == []
+
+
+@pytest.mark.browser
+def test_a_result_shows_text_of_its_page_and_no_code(browser: Any, origin: str) -> None:  # noqa: F811
+    with Opened(browser, f"{origin}search.html?q=softmax") as opened:
+        shown = opened.page.locator("#search-results li > p.context")
+        shown.nth(5).wait_for()
+        texts = shown.all_inner_texts()
+        assert all("softmax" in text.lower() for text in texts[:3])
+        assert [text for text in texts if re.search(r"\bimport |Contents|min to read|Colab", text)] == []

@@ -35,7 +35,7 @@ class Shot(NamedTuple):
 
 CHAPTER = "book/01-foundations/2-the-attention-function.html"
 SHOTS = {
-    "buttons": Shot(CHAPTER, ".bd-article-container", 330),
+    "buttons": Shot(CHAPTER, ".bd-article-container", 234),
     "claim": Shot(CHAPTER, "#c047"),
     "exercise": Shot(CHAPTER, "#ex-foundations-attention-loops"),
 }

@@ -1,6 +1,6 @@
 /* The words that one searched for are marked on the page that was found. Marks are painted over the text: no element of
-   the page changes, nothing moves. 1. A result takes the words along. 2. The page that it leads to marks them; a bar
-   leads from one to the next, and Escape clears them. */
+   the page changes, nothing moves. 1. A result shows some of its text and takes the words along. 2. The page that it
+   leads to marks them; a bar leads from one to the next, and Escape clears them. */
 (() => {
   "use strict";
 
@@ -20,8 +20,17 @@
     const words = splitQuery(query.toLowerCase()).filter((word) => word.length > 1 && !stopwords.includes(word));
     if (words.length) link.search = new URLSearchParams({ highlight: words.map(common).join(" ") });
   };
+  /* What is shown of a page is its text: no frame of the page, no code. */
+  const LEFT_OUT = "h1, pre, div.math, script, style, template, .headerlink, .katex-html, annotation, .eyebrow, .page-head, .anchor, .asserts";
+  const textOf = (html, anchor) => {
+    const page = new DOMParser().parseFromString(html, "text/html");
+    const found = (anchor && page.querySelector(anchor)) || page.querySelector(".bd-article");
+    for (const part of found.querySelectorAll(LEFT_OUT)) part.remove();
+    return found.textContent;
+  };
   if (document.getElementById("search-results")) {
     for (const kind of ["click", "auxclick"]) document.addEventListener(kind, takeAlong, true);
+    document.addEventListener("DOMContentLoaded", () => { Search.htmlToText = textOf; });
   }
 
   /* 2. */
