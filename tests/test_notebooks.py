@@ -97,6 +97,14 @@ def test_figures_are_shown_with_a_description(notebook):
                 assert GROUND in head, "an old drawing, dark on dark in a dark notebook: `make run`"
 
 
+def test_a_picture_to_move_has_the_name_by_which_a_reader_can_ask_it(notebook):
+    for cell in code_cells(notebook):
+        if "viz.explore(" in cell.source:
+            assert re.search(r"^picture = ", cell.source, re.M) and re.search(
+                r"explore\(\s*picture,", cell.source
+            )
+
+
 @pytest.mark.parametrize("path", CHAPTERS, ids=name_of)
 def test_a_section_asks_for_predictions(path):
     asked = sum(text.count("**Predict first.**") for text in texts(nbformat.read(path, as_version=4)))
