@@ -34,6 +34,8 @@ MATHS_FONTS = (
     "katex/fonts/KaTeX_Main-Regular.woff2",
     "katex/fonts/KaTeX_Math-Italic.woff2",
 )
+# Its letters are wide: late, they would move a whole table.
+BOLD_FONT = ("katex/fonts/KaTeX_Main-Bold.woff2",)
 
 UNUSED = (
     r"(?:scripts/(?:fontawesome|bootstrap|pydata-sphinx-theme|sphinx-book-theme)|clipboard\.min|copybutton)"
@@ -99,6 +101,7 @@ def tidy(html: str) -> str:
     if root:
         # With a few formulas not every font is sure to be needed.
         fonts = FONTS + MATHS_FONTS if html.count('class="katex"') > 10 else FONTS
+        fonts += BOLD_FONT if html.count('"mord mathbf"') > 10 else ()
         html = html.replace("<head>", f"<head>\n    {preload(root[1], fonts)}", 1)
     return slim(html)
 
