@@ -106,6 +106,16 @@ def test_a_picture_to_move_has_the_name_by_which_a_reader_can_ask_it(notebook):
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=name_of)
+def test_the_imports_are_folded_and_hide_nothing_else(path):
+    cell = code_cells(nbformat.read(path, as_version=4))[1]
+    assert "hide-input" in tags(cell), "a page begins with its question, not with imports"
+    assert cell.metadata["mystnb"]["code_prompt_show"] == "Show the imports"
+    for line in ast.parse(cell.source).body:
+        settings = ("viz.use_style(", "torch.set_default_dtype(")
+        assert isinstance(line, ast.Import | ast.ImportFrom) or ast.unparse(line).startswith(settings)
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=name_of)
 def test_a_section_asks_for_predictions(path):
     asked = sum(text.count("**Predict first.**") for text in texts(nbformat.read(path, as_version=4)))
     assert asked >= 4, f"{asked} predictions"
