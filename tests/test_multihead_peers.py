@@ -3,9 +3,6 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from transformers import BertConfig, GPT2Config, T5Config
-from transformers.models.bert.modeling_bert import BertSelfAttention
-from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
 
 from attnlib.nn.heads import merge_heads, split_heads
 from attnlib.nn.masks import additive_from_mask, causal_mask, combine_masks, padding_mask
@@ -100,7 +97,13 @@ def additive(mask):
     return additive_from_mask(mask, torch.finfo(torch.float32).min, torch.float32)
 
 
+# transformers takes seconds to load, and each process that collects the tests would wait for it: so it is loaded late.
+
+
 def test_it_equals_a_layer_of_bert_with_random_weights(draw):
+    from transformers import BertConfig
+    from transformers.models.bert.modeling_bert import BertSelfAttention
+
     config = BertConfig(
         hidden_size=D, num_attention_heads=H, attention_probs_dropout_prob=0.0, attn_implementation="eager"
     )
@@ -121,6 +124,9 @@ def test_it_equals_a_layer_of_bert_with_random_weights(draw):
 
 
 def test_it_equals_a_layer_of_gpt2_with_random_weights(draw):
+    from transformers import GPT2Config
+    from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
+
     config = GPT2Config(
         n_embd=D, n_head=H, attn_pdrop=0.0, resid_pdrop=0.0, attn_implementation="eager", vocab_size=2
     )
@@ -138,6 +144,8 @@ def test_it_equals_a_layer_of_gpt2_with_random_weights(draw):
 
 def test_model_families_come_in_several_widths():
     """C109: one width for BERT, GPT-2 and T5 is one size of each; the library's smallest GPT-2 has 768, not 1024."""
+    from transformers import BertConfig, GPT2Config, T5Config
+
     assert BertConfig().hidden_size == 768
     assert GPT2Config().n_embd == 768
     assert T5Config().d_model == 512
