@@ -8,7 +8,6 @@ attnlib/data/results/bottleneck.json.
     python experiments/bottleneck.py --quick    # about 15 seconds, prints, stores nothing
 """
 
-import argparse
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -16,12 +15,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from _by_length import arguments, summary
 
 from attnlib.data.bilingual import Pair, corpus, economic_area, source_vocab, target_vocab
 from attnlib.data.results import save_result
 from attnlib.data.vocab import EOS, batch
 from attnlib.metrics.alignment import alignment_error_rate, diagonal_links, links_from_weights
-from attnlib.metrics.curves import first_below, first_reached
+from attnlib.metrics.curves import first_reached
 from attnlib.models.seq2seq import Seq2Seq
 from attnlib.train.device import device
 from attnlib.train.translation import accuracy, said_tokens, tensors, train_translator, weights_of
@@ -146,18 +146,6 @@ def document_sentence(model: Seq2Seq) -> list[str]:
     return [*target_vocab().decode(numbers), *(["<end>"] if EOS in numbers else [])]
 
 
-def summary(trials: list[dict[str, Any]]) -> dict[str, Any]:
-    """The mean over the seeds, and where it falls below 90 %."""
-    mean = {
-        key: np.round(np.mean([one[key] for one in trials], axis=0), 4).tolist() for key in ("token", "exact")
-    }
-    return {
-        "mean": mean,
-        "below_90_at": {key: first_below(LENGTHS, values) for key, values in mean.items()},
-        "trials": trials,
-    }
-
-
 def report(models: dict[str, Any]) -> None:
     for name, model in models.items():
         below, steps = model["below_90_at"], [one["steps_to_90"]["token"] for one in model["trials"]]
@@ -171,22 +159,17 @@ def report(models: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a few steps, one seed; stores nothing")
-    parser.add_argument("--workers", type=int, default=2, help="how many processes, one thread each")
-    arguments = parser.parse_args()
+    asked = arguments(__doc__)
     started = time.perf_counter()
-    if arguments.quick:
+    if asked.quick:
         report(
             {
-                name: summary([trial(name, 0, steps=150, train_size=8000, test_size=20)])
+                name: summary(LENGTHS, [trial(name, 0, steps=150, train_size=8000, test_size=20)])
                 for name in ("fixed", "dot")
             }
         )
         return
-    with ProcessPoolExecutor(arguments.workers) as pool:
+    with ProcessPoolExecutor(asked.workers) as pool:
         waiting = [(name, pool.submit(trial, name, seed)) for name, seed in PLAN]
         done: dict[str, list[dict[str, Any]]] = {name: [] for name in MODELS}
         for name, result in waiting:
@@ -194,7 +177,7 @@ def main() -> None:
             print(
                 f"{time.perf_counter() - started:6.0f} s  {name}, seed {done[name][-1]['seed']}", flush=True
             )
-    models = {name: summary(trials) for name, trials in done.items()}
+    models = {name: summary(LENGTHS, trials) for name, trials in done.items()}
     report(models)
     sentence = economic_area()
     data = {

@@ -8,7 +8,6 @@ than those in training too. Stores attnlib/data/results/copy_bottleneck.json.
     python experiments/copy_bottleneck.py --quick    # about 15 seconds, prints, stores nothing
 """
 
-import argparse
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from _by_length import arguments, summary
 
 from attnlib.data import tasks
 from attnlib.data.results import save_result
@@ -68,18 +68,6 @@ def trial(name: str, seed: int, *, steps: int = STEPS, size: int = 300) -> dict[
     }
 
 
-def summary(trials: list[dict[str, Any]]) -> dict[str, Any]:
-    """The mean over the seeds, and where it falls below 90 %."""
-    mean = {
-        key: np.round(np.mean([one[key] for one in trials], axis=0), 4).tolist() for key in ("token", "exact")
-    }
-    return {
-        "mean": mean,
-        "below_90_at": {key: first_below(LENGTHS, values) for key, values in mean.items()},
-        "trials": trials,
-    }
-
-
 def report(models: dict[str, Any]) -> None:
     for name, model in models.items():
         each = [first_below(LENGTHS, one["token"]) for one in model["trials"]]
@@ -88,20 +76,17 @@ def report(models: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a few steps, one seed; stores nothing")
-    parser.add_argument("--workers", type=int, default=2, help="how many processes, one thread each")
-    arguments = parser.parse_args()
+    asked = arguments(__doc__)
     started = time.perf_counter()
-    if arguments.quick:
+    if asked.quick:
         names = ("fixed, width 64", "dot, width 64")
-        report({name: summary([trial(name, 0, steps=150, size=50)]) for name in names})
+        report({name: summary(LENGTHS, [trial(name, 0, steps=150, size=50)]) for name in names})
         return
-    with ProcessPoolExecutor(arguments.workers) as pool:
+    with ProcessPoolExecutor(asked.workers) as pool:
         waiting = {name: [pool.submit(trial, name, seed) for seed in SEEDS] for name in MODELS}
-        models = {name: summary([one.result() for one in trials]) for name, trials in waiting.items()}
+        models = {
+            name: summary(LENGTHS, [one.result() for one in trials]) for name, trials in waiting.items()
+        }
     report(models)
     data = {
         "question": "up to which length can a sequence be copied, with a fixed context and with attention?",

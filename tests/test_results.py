@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import platform
+import sys
 from datetime import date
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,7 @@ from attnlib.data.results import FOLDER, LARGEST, load_result, save_result
 from attnlib.train.toy import answer_accuracy, examples
 
 EXPERIMENTS = Path(__file__).parent.parent / "experiments"
+sys.path.insert(0, str(EXPERIMENTS))  # where a script that is run finds what it shares with others
 STORED = sorted(file.stem for file in FOLDER.glob("*.json"))
 
 
@@ -92,6 +94,15 @@ def test_the_bottleneck_experiment_measures_what_its_file_holds(monkeypatch: pyt
         means = np.mean([trial["token"] for trial in model["trials"]], axis=0)
         np.testing.assert_allclose(model["mean"]["token"], means, atol=6e-5)
         assert len(means) == len(stored["lengths"])
+
+
+def test_the_stored_means_and_falls_are_those_of_the_stored_trials():
+    from _by_length import summary
+
+    for name in ("bottleneck", "copy_bottleneck"):
+        stored = load_result(name)
+        for model in stored["models"].values():
+            assert summary(stored["lengths"], model["trials"])["below_90_at"] == model["below_90_at"]
 
 
 def test_the_baselines_of_the_stored_alignment_are_measured_on_the_same_sentences():
