@@ -14,7 +14,7 @@ SOURCES := attnlib tools tests experiments benchmarks book/_ext
 # One thread per process: the tests run in two processes, and small matrices are fastest so.
 export OMP_NUM_THREADS ?= 1
 export PYTHONHASHSEED ?= 0
-# Compiled modules and tests are kept, also for those who ask Python not to: collecting takes half the time.
+# Compiled modules and tests are kept, also for those who ask Python not to: collecting takes a quarter less time.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
