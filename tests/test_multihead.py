@@ -223,6 +223,17 @@ def test_a_decoders_steps_equal_one_full_pass(n_kv_heads, rng):
         assert len(cache) == 7 and cache.nbytes == 2 * B * n_kv_heads * 7 * 5 * 8
 
 
+def test_a_step_that_fails_leaves_the_cache_as_it_was():
+    module, cache = MultiHeadAttention(d_model=H * 5, n_heads=H), KeyValueCache()
+    X = torch.randn(B, 3, H * 5)
+    first = module.step(X[:, :2], cache)
+    with pytest.raises(ValueError, match="NaN"):
+        module.step(X[:, 2:] * torch.nan, cache)
+    assert len(cache) == 2
+    both = torch.cat([first, module.step(X[:, 2:], cache)], dim=1)
+    assert_close(both, module(X, mask=torch.tensor(causal_mask(3))), "float32")
+
+
 def test_an_empty_cache_costs_nothing():
     assert len(KeyValueCache()) == 0 and KeyValueCache().nbytes == 0
 

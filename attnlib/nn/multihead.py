@@ -30,12 +30,16 @@ class KeyValueCache:
         self.K: Tensor | None = None
         self.V: Tensor | None = None
 
+    def joined(self, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
+        """All keys and values so far, and those of new positions behind them; nothing is kept yet."""
+        if self.K is None or self.V is None:
+            return K, V
+        _check_heads.follows("KeyValueCache", K, self.K)
+        return torch.cat([self.K, K], dim=-2), torch.cat([self.V, V], dim=-2)
+
     def append(self, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
-        """Add the keys and values of new positions; all so far come back."""
-        if self.K is not None:
-            _check_heads.follows("KeyValueCache.append", K, self.K)
-        self.K = K if self.K is None else torch.cat([self.K, K], dim=-2)
-        self.V = V if self.V is None else torch.cat([self.V, V], dim=-2)
+        """Keep the keys and values of new positions; all so far come back."""
+        self.K, self.V = self.joined(K, V)
         return self.K, self.V
 
     def __len__(self) -> int:
@@ -112,9 +116,11 @@ class MultiHeadAttention(nn.Module):
                 "Make one with `KeyValueCache()` and give it to every step."
             )
         Q, K, V = self._project(X, None)
-        K, V = cache.append(K, V)
-        mask = None if X.shape[-2] == 1 else causal_mask(len(cache), X.shape[-2], device=X.device)
-        return self.W_O(merge_heads(self._head_outputs(Q, K, V, mask)))
+        K, V = cache.joined(K, V)
+        mask = None if X.shape[-2] == 1 else causal_mask(K.shape[-2], X.shape[-2], device=X.device)
+        Y = self.W_O(merge_heads(self._head_outputs(Q, K, V, mask)))
+        cache.K, cache.V = K, V  # a step that failed has left nothing behind
+        return Y
 
     def _project(self, X: Tensor, source: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """Q (*b, h, m, d_k), K and V (*b, g, n, d_k)."""
