@@ -373,10 +373,10 @@ def test_colours_search_contents_and_copies_work_by_keyboard(browser: Any, origi
         assert page.locator("#pst-search-dialog input").is_visible()
         page.keyboard.press("Escape")
         assert not page.locator("#pst-search-dialog").is_visible()
-        button = page.locator("button.copybtn").first
+        button = page.locator("button.copybtn:visible").first
         button.press("Enter")
         page.get_by_role("button", name="Copied").wait_for()
-        code = page.locator("div.highlight pre").first.inner_text()
+        code = button.evaluate("button => button.closest('.highlight').querySelector('pre').innerText")
         assert page.evaluate("() => navigator.clipboard.readText()").strip() == code.strip() != ""
         page.keyboard.press("Control+k")
         page.keyboard.type("softmax")
