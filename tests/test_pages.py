@@ -153,7 +153,10 @@ AXE = """async (only) => {
   return found.violations.flatMap(v => v.nodes.slice(0, 3).map(n =>
     `${v.id}: ${n.html.slice(0, 160)} | ${n.any[0]?.message || v.help}`));
 }"""
-SETTLED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))"
+SETTLED = """() => new Promise(done => {
+  requestAnimationFrame(() => requestAnimationFrame(() => done(1)));
+  setTimeout(() => done(1), 2000);
+})"""
 
 
 def untypeset(page: Any) -> list[str]:

@@ -35,17 +35,21 @@ OBSERVE = """
 """
 # The browser may be idle before it has painted: whoever asks waits for the first paint too.
 DONE = """async () => {
-  const painted = new Promise(done => new PerformanceObserver(list => {
-    for (const e of list.getEntriesByName('first-contentful-paint')) done(e.startTime);
-  }).observe({type: 'paint', buffered: true}));
+  const painted = new Promise((done, fail) => {
+    setTimeout(() => fail(Error('nothing painted in 20 s')), 20000);
+    new PerformanceObserver(list => {
+      for (const e of list.getEntriesByName('first-contentful-paint')) done(e.startTime);
+    }).observe({type: 'paint', buffered: true});
+  });
   if (document.readyState !== 'complete') await new Promise(done => addEventListener('load', () => setTimeout(done)));
   await document.fonts.ready;
-  await new Promise(requestIdleCallback);
+  await new Promise(done => requestIdleCallback(done, {timeout: 5000}));
   const idle = performance.now(), FCP = await painted;
   return {FCP, done: Math.max(idle, FCP)};
 }"""
+# A browser without a screen may stop giving frames: then a second goes by, and the rest goes on.
 SCROLL = """async () => {
-  const frame = () => new Promise(requestAnimationFrame);
+  const frame = () => new Promise(done => { requestAnimationFrame(done); setTimeout(done, 1000); });
   for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight / 2) {
     scrollTo(0, y); await frame(); await frame();
   }
