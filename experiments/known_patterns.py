@@ -10,25 +10,36 @@ training. Stores attnlib/data/results/known-patterns.json.
 
 import argparse
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
+from _deep import (
+    BATCH,
+    DEEP,
+    HEADS,
+    LENGTH,
+    LR,
+    SEEDS,
+    SETTINGS,
+    STEPS,
+    SYMBOLS,
+    WIDTH,
+    causal,
+    config,
+    trained,
+    weights_by_layer,
+)
 
 from attnlib.data import tasks
 from attnlib.data.offsets import retrieve_offsets
-from attnlib.data.recall import associative_recall, induction
+from attnlib.data.recall import induction
 from attnlib.data.results import save_result
-from attnlib.data.tasks import SequenceTask
-from attnlib.interpret.capture import capture
 from attnlib.interpret.patterns import evenness, mass_on, measure_pattern, name_pattern
 from attnlib.metrics.spread import spread
 from attnlib.models.stack import Stack, StackConfig
-from attnlib.train.toy import TEST_SEED, Examples, answer_accuracy, examples, train_stack
+from attnlib.train.toy import TEST_SEED, answer_accuracy, examples, train_stack
 
-SEEDS = (0, 1, 2, 3, 4)
-LENGTH, SYMBOLS, WIDTH, BATCH, LR = 12, 16, 32, 64, 5e-3
 KNOWN: dict[str, dict[str, Any]] = {
     "previous": {
         "make": lambda size, seed: tasks.look_back(size, LENGTH, SYMBOLS, 1, seed=seed),
@@ -47,25 +58,6 @@ KNOWN: dict[str, dict[str, Any]] = {
         "causal": True,
     },
 }
-DEEP: dict[str, Callable[[int, int], SequenceTask]] = {
-    "induction": lambda size, seed: induction(size, LENGTH, SYMBOLS, seed=seed),
-    "recall": lambda size, seed: associative_recall(
-        size, 4, SYMBOLS // 2, SYMBOLS // 2, n_queries=4, seed=seed
-    ),
-}
-DEEP_STEPS, LAYERS, HEADS = 800, 3, 4
-
-
-def weights_by_layer(model: Stack, data: Examples) -> list[np.ndarray]:
-    """(inputs, heads, n, n) for each layer."""
-    with capture(model) as seen, torch.no_grad():
-        model(data.tokens)
-    return [seen[f"blocks.{l}.attention.P"].double().numpy() for l in range(model.config.n_layers)]
-
-
-def causal(model: Stack) -> np.ndarray | None:
-    return np.tril(np.ones((LENGTH, LENGTH), dtype=bool)) if model.config.causal else None
-
 
 # --- one head a layer, against the truth -----------------------------------------------------------------------------
 
@@ -74,8 +66,8 @@ def known(name: str, seed: int, *, size: int = 300) -> dict[str, Any]:
     """A small model for one task: what its heads do, and their weight at the true place; also that of even weights."""
     options = dict(KNOWN[name])
     make, steps = options.pop("make"), options.pop("steps")
-    config = StackConfig(SYMBOLS, **{"n_out": SYMBOLS, "d_model": WIDTH, "longest": LENGTH, **options})
-    model = train_stack(config, lambda s: make(BATCH, s), steps=steps, seed=seed, lr=LR)
+    small = StackConfig(SYMBOLS, **{"n_out": SYMBOLS, "d_model": WIDTH, "longest": LENGTH, **options})
+    model = train_stack(small, lambda s: make(BATCH, s), steps=steps, seed=seed, lr=LR)
     task = make(size, TEST_SEED)
     answer = task.weights.max(axis=0) if name == "neighbours" else task.weights
     before = np.eye(LENGTH, k=-1)  # what the first of two layers must look at
@@ -101,17 +93,11 @@ def round_all(scores: dict[str, float]) -> dict[str, float]:
 # --- evenness by layer -----------------------------------------------------------------------------------------------
 
 
-def by_layer(task_name: str, seed: int, *, steps: int = DEEP_STEPS, size: int = 300) -> dict[str, Any]:
+def by_layer(task_name: str, seed: int, *, steps: int = STEPS, size: int = 300) -> dict[str, Any]:
     """A model of three layers with four heads each: how even every head is, and its weight at the true place."""
-    make = DEEP[task_name]
-    config = StackConfig(
-        SYMBOLS, SYMBOLS, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS, longest=LENGTH, causal=True,
-        d_hidden=2 * WIDTH, norm=True,
-    )  # fmt: skip
     torch.manual_seed(seed)
-    untrained = Stack(config)
-    model = train_stack(config, lambda s: make(BATCH, s), steps=steps, seed=seed, lr=LR)
-    task = make(size, TEST_SEED)
+    untrained, model = Stack(config()), trained(task_name, seed, steps)
+    task = DEEP[task_name](size, TEST_SEED)
     data = examples(task)
     layers = weights_by_layer(model, data)
     return {
@@ -148,10 +134,7 @@ def main() -> None:
         layers[name] = {key: spread([one[key] for one in trials]) for key in trials[0]}
     data = {
         "question": "do heads find the attention that is known to be best, and does entropy grow with depth?",
-        "settings": {
-            "length": LENGTH, "symbols": SYMBOLS, "width": WIDTH, "batch": BATCH, "lr": LR,
-            "steps": DEEP_STEPS, "layers": LAYERS, "heads": HEADS,
-        },
+        "settings": SETTINGS,
         "known": scored,
         "layers": layers,
     }  # fmt: skip

@@ -9,59 +9,28 @@ and how alike they are. Stores attnlib/data/results/patterns.json.
 
 import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from _deep import DEEP, HEADS, SEEDS, SETTINGS, STEPS, causal, trained, weights_by_layer
 
-from attnlib.data.recall import associative_recall, induction
 from attnlib.data.results import save_result
 from attnlib.data.tasks import SequenceTask
-from attnlib.interpret.capture import capture
 from attnlib.interpret.distance import mean_distance
 from attnlib.interpret.importance import all_gated, importance_by_ablation, importance_by_gradient
 from attnlib.interpret.patterns import evenness, head_distances, mass_on, measure_pattern, name_pattern
 from attnlib.metrics.spread import spread
-from attnlib.models.stack import Stack, StackConfig
-from attnlib.train.toy import TEST_SEED, Examples, answer_accuracy, answer_loss, examples, train_stack
-
-SEEDS = (0, 1, 2, 3, 4)
-LENGTH, SYMBOLS, WIDTH, BATCH, LR = 12, 16, 32, 64, 5e-3
-LAYERS, HEADS = 3, 4  # of the deeper models
-DEEP: dict[str, Callable[[int, int], SequenceTask]] = {
-    "induction": lambda size, seed: induction(size, LENGTH, SYMBOLS, seed=seed),
-    "recall": lambda size, seed: associative_recall(
-        size, 4, SYMBOLS // 2, SYMBOLS // 2, n_queries=4, seed=seed
-    ),
-}
-DEEP_STEPS = 800
-
-
-def weights_by_layer(model: Stack, data: Examples) -> list[np.ndarray]:
-    """(inputs, heads, n, n) for each layer."""
-    with capture(model) as seen, torch.no_grad():
-        model(data.tokens)
-    return [seen[f"blocks.{l}.attention.P"].double().numpy() for l in range(model.config.n_layers)]
-
-
-def causal(model: Stack) -> np.ndarray | None:
-    return np.tril(np.ones((LENGTH, LENGTH), dtype=bool)) if model.config.causal else None
-
+from attnlib.models.stack import Stack
+from attnlib.train.toy import TEST_SEED, Examples, answer_accuracy, answer_loss, examples
 
 # --- layers, importance, pruning -----------------------------------------------------------------------------------
 
 
-def deep(
-    task_name: str, seed: int, *, steps: int = DEEP_STEPS, size: int = 300
-) -> tuple[Stack, dict[str, Any]]:
+def deep(task_name: str, seed: int, *, steps: int = STEPS, size: int = 300) -> tuple[Stack, dict[str, Any]]:
     """A model of three layers with four heads each, and what is measured on it."""
-    make = DEEP[task_name]
-    config = StackConfig(
-        SYMBOLS, SYMBOLS, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS, longest=LENGTH, causal=True,
-        d_hidden=2 * WIDTH, norm=True,
-    )  # fmt: skip
-    model = train_stack(config, lambda s: make(BATCH, s), steps=steps, seed=seed, lr=LR)
+    make, model = DEEP[task_name], trained(task_name, seed, steps)
     task = make(size, TEST_SEED)
     data = examples(task)
     layers = weights_by_layer(model, data)
@@ -164,10 +133,7 @@ def main() -> None:
         print("   ", names, flush=True)
     data = {
         "question": "what do trained heads do, does entropy grow with depth, and how many heads can go?",
-        "settings": {
-            "length": LENGTH, "symbols": SYMBOLS, "width": WIDTH, "batch": BATCH, "lr": LR,
-            "steps": DEEP_STEPS, "layers": LAYERS, "heads": HEADS,
-        },
+        "settings": SETTINGS,
         "layers": layers,
         "orders": ["by_ablation", "by_gradient", "at_random", "most_important_first"],
         "shown": shown,

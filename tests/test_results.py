@@ -193,37 +193,35 @@ def test_the_experiment_inside_heads_measures_what_its_file_holds():
 
 
 def test_the_known_patterns_experiment_measures_what_its_file_holds(monkeypatch: pytest.MonkeyPatch):
-    script_ = script("known_patterns")
+    script_, shared = script("known_patterns"), script("_deep")
     monkeypatch.setitem(script_.KNOWN["induction"], "steps", 2)
     one, deep = script_.known("induction", 0, size=5), script_.by_layer("recall", 0, steps=2, size=5)
     stored = load_result("known-patterns")
-    assert stored["known"].keys() == script_.KNOWN.keys() and stored["layers"].keys() == script_.DEEP.keys()
+    assert stored["known"].keys() == script_.KNOWN.keys() and stored["layers"].keys() == shared.DEEP.keys()
     for trials in stored["known"].values():
-        assert [trial["seed"] for trial in trials] == list(script_.SEEDS)
+        assert [trial["seed"] for trial in trials] == list(shared.SEEDS)
         assert all(head.keys() == one["heads"][0].keys() for trial in trials for head in trial["heads"])
     for layers in stored["layers"].values():
         assert layers.keys() == deep.keys()
         for key in layers.keys() - {"accuracy"}:
-            assert_spread_is_that_of_the_trials(
-                layers[key], len(script_.SEEDS), script_.LAYERS, script_.HEADS
-            )
+            assert_spread_is_that_of_the_trials(layers[key], len(shared.SEEDS), shared.LAYERS, shared.HEADS)
     assert (deep["evenness_untrained"] > 0.9).all()  # nobody has learned where to look
 
 
 def test_the_patterns_experiment_measures_what_its_file_holds():
-    patterns = script("patterns")
+    patterns, shared = script("patterns"), script("_deep")
     _, one = patterns.deep("recall", 0, steps=2, size=5)
     stored = load_result("patterns")
-    assert stored["layers"].keys() == patterns.DEEP.keys()
-    L, H = patterns.LAYERS, patterns.HEADS
+    assert stored["layers"].keys() == shared.DEEP.keys()
+    L, H = shared.LAYERS, shared.HEADS
     for layers in stored["layers"].values():
         assert layers.keys() == one.keys()
-        assert_spread_is_that_of_the_trials(layers["evenness"], len(patterns.SEEDS), L, H)
-        assert_spread_is_that_of_the_trials(layers["pruned"], len(patterns.SEEDS), 4, L * H + 1)
+        assert_spread_is_that_of_the_trials(layers["evenness"], len(shared.SEEDS), L, H)
+        assert_spread_is_that_of_the_trials(layers["pruned"], len(shared.SEEDS), 4, L * H + 1)
     for shown in stored["shown"]:
         P = np.array(shown["hundredths"])
-        assert P.shape == (L, H, patterns.LENGTH, patterns.LENGTH)
-        assert abs(P.sum(-1) - 100).max() <= patterns.LENGTH / 2  # rounded to hundredths
+        assert P.shape == (L, H, shared.LENGTH, shared.LENGTH)
+        assert abs(P.sum(-1) - 100).max() <= shared.LENGTH / 2  # rounded to hundredths
         assert (np.triu(P, 1) == 0).all()
 
 
