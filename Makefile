@@ -7,6 +7,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 PORT ?= 8000
 PY := .venv/bin/python
+BOOK := .venv/.book
+PDF := .venv/.pdf
 READY := .venv/.ready
 COLAB := .venv-colab/.ready
 SITE := _build/html
@@ -19,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check lint types unit doctests shapes notebooks pages colab sample gpu cell shots run scripts experiments bench speed lighthouse address clean pdf zip site links
+.PHONY: help setup book serve test check lint types unit doctests notebooks arithmetic portable pages colab sample gpu cell shots run scripts experiments bench speed steady lighthouse address clean pdf zip site links
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
@@ -27,34 +29,45 @@ help: ## say what there is to make
 
 setup: $(READY) ## set up .venv with everything pinned in requirements.txt
 
-$(READY): requirements.txt pyproject.toml
+# .venv is filled in three steps, each with what is asked for: building the book, printing it, testing it.
+$(BOOK): requirements-book.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "setup: Python 3.11 or newer is needed; got $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
-	test -x $(PY) || $(PYTHON) -m venv .venv
-	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@test -x $(PY) || $(PYTHON) -m venv .venv
+	@$(PY) tools/install.py requirements-book.txt
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-book: $(READY) ## build the whole book, warnings as errors; ends with the path to open
+$(PDF): requirements-pdf.txt $(BOOK)
+	@$(PY) tools/install.py requirements-pdf.txt
+	@touch $@
+
+$(READY): requirements.txt requirements-pdf.txt $(BOOK)
+	@$(PY) tools/install.py requirements.txt
+	@touch $@
+
+book: $(BOOK) ## build the whole book, warnings as errors; ends with the path to open
 	@$(PY) tools/build_book.py
 
 serve: book ## build the book and serve it on http://localhost:8000 (another port: make serve PORT=8001)
 	@$(PY) tools/serve.py --port $(PORT) $(SITE)
 
-pdf: $(READY) book ## the whole book as one PDF, in _build/downloads (needs Chromium)
+pdf: $(PDF) book ## the whole book as one PDF, in _build/downloads (needs Chromium)
 	@$(PY) tools/make_pdf.py
 
-zip: $(READY) book ## the whole book for reading offline, in _build/downloads
+zip: $(BOOK) book ## the whole book for reading offline, in _build/downloads
 	@$(PY) tools/make_zip.py
 
-site: $(READY) pdf zip ## what is published, in _build/site: the book with both downloads
+site: pdf zip ## what is published, in _build/site: the book with both downloads
 	@$(PY) tools/make_site.py
 
 check: LEAVE_OUT := and not training
 check: $(READY) lint types unit doctests ## the everyday loop: lint, types, unit tests, doctests (about a minute)
 
-test: $(READY) lint types unit doctests shapes notebooks sample book pages ## everything: check, shapes, notebooks, book, pages, a sample on Colab's packages
-	@echo "make test: everything passed."
+# The parts in their order: what is quick first.
+PARTS := lint types unit doctests notebooks arithmetic sample book pages
+test: $(READY) ## everything: check, notebooks, other arithmetics, book, pages, a sample on Colab's packages
+	+@MAKE="$(MAKE)" $(PY) tools/parts.py $(PARTS)
 
 lint: $(READY)
 	@echo "== lint"; $(PY) -m ruff check $(SOURCES) book && $(PY) -m ruff format --check $(SOURCES)
@@ -62,19 +75,23 @@ lint: $(READY)
 types: $(READY)
 	@echo "== types"; $(PY) -m pyright --pythonpath $(PY)
 
+# Results and inner calls keep their annotations too (tests/conftest.py), but where times are compared.
+FAST := not browser and not built and not colab
 unit: $(READY)
-	@echo "== unit tests"; $(PYTEST) $(IN_TWO) -m "not browser and not built and not colab $(LEAVE_OUT)" tests
+	@echo "== unit tests"; $(PYTEST) $(IN_TWO) -m "$(FAST) $(LEAVE_OUT)" tests
 
 doctests: $(READY)
 	@echo "== doctests"; $(PYTEST) --doctest-modules attnlib
 
-shapes: $(READY)
-	@echo "== unit tests with every shape annotation checked"
-	@$(PYTEST) $(IN_TWO) -m "not browser and not built and not colab and not timing and not bad_input" --jaxtyping-packages=attnlib,beartype.beartype tests
-
 notebooks: $(READY)
 	@echo "== notebooks against their stored outputs"
-	@$(PYTEST) $(IN_TWO) --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg --nbval-cell-timeout=120 book
+	@$(PYTEST) $(IN_TWO) --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg --nbval-cell-timeout=300 book
+
+arithmetic: $(READY)
+	@echo "== three notebooks under other arithmetics"; $(PY) tools/portable.py --sample
+
+portable: $(READY) ## run every notebook under other arithmetics: older instruction sets, one and two threads (half an hour)
+	@$(PY) tools/portable.py
 
 pages: $(READY) book
 	@echo "== the built book: ledger links and pages in a browser"
@@ -83,7 +100,7 @@ pages: $(READY) book
 
 $(COLAB): tests/colab-requirements.txt tools/colab.py $(READY)
 	@echo "== Colab's packages at Colab's versions, in .venv-colab"; $(PY) tools/colab.py
-	@touch $@
+	@mkdir -p $(@D) && touch $@
 
 colab: $(COLAB) ## run each notebook alone, as on a fresh Colab machine (stand-in: Colab's packages and versions)
 	@EVERY_NOTEBOOK=1 $(PYTEST) -n 2 --dist load -m colab tests/test_colab.py
@@ -107,11 +124,14 @@ run: $(READY) ## re-execute notebooks and store their outputs (one: make run NB=
 scripts: $(READY) ## put the present scripts of the pictures to move into the notebooks, without running these
 	@$(PY) tools/refresh_explorables.py
 
-experiments: $(READY) ## regenerate the stored results of the longer experiments (tens of minutes)
+experiments: $(READY) ## run what is missing of the longer experiments (hours; each goes on where it was stopped)
 	@for script in experiments/[a-z]*.py; do echo "== $$script"; $(PY) $$script; done
 
 speed: $(READY) book ## measure every page of the built book as a first visitor meets it (a few minutes)
 	@$(PY) tools/page_speed.py
+
+steady: $(READY) book ## open every page on a slow machine with late fonts: nothing may move (some minutes; a sample is in make test)
+	@EVERY_PAGE=1 $(PYTEST) -n 2 --dist load -rs tests/test_late_fonts.py
 
 lighthouse: $(READY) book ## let Lighthouse judge every page; it is fetched by npm when first asked for
 	@$(PY) tools/lighthouse.py
@@ -120,11 +140,11 @@ bench: $(READY) ## measure time and memory beside the peers and store the result
 	@for script in benchmarks/multihead_*.py; do \
 	  echo "== $$script"; module=$${script%.py}; $(PY) -m "$${module//\//.}"; done
 
-address: $(READY) ## after editing publish.toml: set the book's address and repository everywhere
+address: $(BOOK) ## after editing publish.toml: set the book's address and repository everywhere
 	@$(PY) tools/set_address.py
 
-links: $(READY) ## ask every outside address that the texts name whether it still answers (needs the network)
-	@$(PY) tools/check_links.py
+links: $(BOOK) ## ask every outside address that the book names whether it still answers (needs the network)
+	@.venv/bin/jupyter-book build -q -W --keep-going --path-output _build/links --builder linkcheck .
 
 clean: ## remove the built book and the environment
 	rm -rf _build .venv .venv-colab

@@ -5,13 +5,13 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
 
     chapter                 where its code lives
     1  Foundations          reference.ops  .scores  .attention  .kernel  .hard  .monotonic  .sparse  .recurrent
-                            nn.*           the twins
+                            nn.*           the twins; nn.debug looks for NaN
                             models.seq2seq, train.fit, train.translation, data, metrics.alignment
                             exercises.foundations
     2  Self-attention       reference.layers  .masks, and their twins in nn
                             models.stack, train.toy, data.anomaly  .recall, interpret.distance  .patterns  .capture
                             exercises.self_attention
-    3  Multi-head           reference.heads  .projections  .multihead  .grouped  .gates, and nn.multihead
+    3  Multi-head           reference.heads  .projections  .multihead  .grouped  .gates, and nn.multihead  .cache
                             data.offsets  .agreement, interpret.importance
                             exercises.multi_head
 

@@ -116,3 +116,28 @@ def _home(name: str, W: Any, module: Any) -> Any:
         came = "None" if W is None else W.shape
         raise ValueError(f"copy_weights: {name} must be (in, out) = {tuple(target.shape)}; got {came}.")
     return target
+
+
+def check_twin(
+    forward: Callable[..., tuple[Any, Any]],
+    backward: Callable[[Any, Any], Any],
+    twin: Callable[..., Any],
+    arrays: Sequence[Any],
+    rng: np.random.Generator,
+) -> None:
+    """A forward and its hand-derived backward against the twin and its autograd, for a random output gradient.
+
+    twin        the function of `attnlib.nn`, or a module's: the same arrays as tensors -> the output
+    """
+    import torch
+
+    output, cache = forward(*arrays)
+    dY = rng.normal(size=np.shape(output)).astype(output.dtype)
+    gradients = backward(dY, cache)
+    gradients = (gradients,) if isinstance(gradients, np.ndarray) else gradients
+    tensors = [torch.tensor(array, requires_grad=True) for array in arrays]
+    Y = twin(*tensors)
+    kind = str(output.dtype)
+    assert_close(Y, output, kind)
+    for tensor, gradient in zip(torch.autograd.grad(Y, tensors, torch.tensor(dY)), gradients, strict=True):
+        assert_close(tensor, gradient, kind)

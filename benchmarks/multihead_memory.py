@@ -1,8 +1,9 @@
 """Peak memory of multi-head attention as the sequence grows: `python -m benchmarks.multihead_memory`.
 
 Each measurement is a process of its own, which reports how far its largest resident size rose above what it was before
-the work: a training step of `MultiHeadAttention` when nobody asks for the weights, the forward alone, and
-`attention_weights`, which forms them. The exponents are slopes of straight lines through the logarithms.
+the work: a training step of `MultiHeadAttention` when nobody asks for the weights, without and with causality, the
+forward alone, and `attention_weights`, which forms them. The exponents are slopes of straight lines through the
+logarithms.
 """
 
 import os
@@ -22,7 +23,7 @@ from attnlib.nn.multihead import MultiHeadAttention
 
 SEED, WIDTH, HEADS = 0, 256, 4
 SIZES = (1024, 2048, 4096, 8192)
-KINDS = ("forward and backward", "forward", "asked for the weights")
+KINDS = ("forward and backward", "causal, forward and backward", "forward", "asked for the weights")
 
 
 def peak_bytes() -> int:
@@ -34,10 +35,10 @@ def peak_bytes() -> int:
 def measure(kind: str, n: int) -> int:
     """Bytes above what a short sequence of the same kind needs."""
     torch.manual_seed(SEED)
-    layer = MultiHeadAttention(d_model=WIDTH, n_heads=HEADS)
+    layer = MultiHeadAttention(d_model=WIDTH, n_heads=HEADS, causal="causal" in kind)
 
     def work(X: torch.Tensor) -> None:
-        if kind == "forward and backward":
+        if "backward" in kind:
             layer(X.requires_grad_()).backward(torch.ones_like(X))
             return
         with torch.no_grad():

@@ -51,7 +51,9 @@ def trial(positions: str, depth: str, trained: str, seed: int, *, steps: int = S
         task = look_back(size, n, SYMBOLS, OFFSET, seed=TEST_SEED)
         with capture(model) as seen:
             accuracy.append(answer_accuracy(model, examples(task)))
-        masses = [mass_on(P[:, 0].numpy(), task.weights) for name, P in seen.items() if name.endswith(".P")]
+        masses = [
+            mass_on(P[:, 0].double().numpy(), task.weights) for name, P in seen.items() if name.endswith(".P")
+        ]
         true_mass.append(max(masses))
     return accuracy, true_mass
 

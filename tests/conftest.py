@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from attnlib import shapes
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
 settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
@@ -21,9 +23,24 @@ if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def everything_is_checked(request, monkeypatch):
+    """Results and inner calls keep their annotations too, but where times are compared."""
+    monkeypatch.setattr(shapes, "EVERYTHING", request.node.get_closest_marker("timing") is None)
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(20170612)
+
+
+@pytest.fixture
+def checked_values():
+    """Inside such a test the functions of attnlib.nn look at values too, as those of attnlib.reference always do."""
+    from attnlib.nn.debug import checked_values
+
+    with checked_values():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -33,11 +50,3 @@ def playwright():
 
     with sync_playwright() as running:
         yield running
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Print what tests recorded to be shown, `record_property("shown", line)`, as one table."""
-    passed = terminalreporter.getreports("passed")
-    lines = sorted({str(line) for test in passed for key, line in test.user_properties if key == "shown"})
-    for line in lines:
-        terminalreporter.write_line(line)

@@ -1,5 +1,6 @@
 """Attention: loops, matrices, twin and PyTorch's own operator give the same numbers, and the slopes agree."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch.nn.functional as F
 
 from attnlib.nn import attention as nn_attention
 from attnlib.nn import scores as nn_scores
+from attnlib.nn.debug import checked_values
 from attnlib.reference import attention
 from attnlib.reference.attention import AttentionWeights
 from attnlib.testing import assert_close, check_gradients, copy_weights
@@ -127,11 +129,13 @@ def layer(rng):
 
 def test_the_layer_equals_its_module_with_the_same_weights(layer, mask):
     X_Q, X, weights = layer
-    module = nn_attention.AttentionLayer(d_query=D_K, d_input=D_IN, d_k=N, d_v=D_V).double()
+    module = nn_attention.AttentionLayer(d_model=D_K, d_source=D_IN, d_k=N, d_v=D_V).double()
     copy_weights(weights, module)
     Y, cache = attention.attention_layer(X_Q, X, weights, mask)
     assert_close(Y, module(*tensors([X_Q, X, mask])).detach().numpy(), "float64")
-    assert_close(cache.attention.P, module.weights(*tensors([X_Q, X, mask])).detach().numpy(), "float64")
+    assert_close(
+        cache.attention.P, module.attention_weights(*tensors([X_Q, X, mask])).detach().numpy(), "float64"
+    )
 
 
 def test_the_layers_backward_is_the_slope(layer, rng):
@@ -145,7 +149,7 @@ def test_the_layers_backward_is_the_slope(layer, rng):
         return (dX_Q, dX, *d_weights)
 
     check_gradients(forward, backward, [X_Q, X, *weights], rng)
-    module = nn_attention.AttentionLayer(d_query=D_K, d_input=D_IN, d_k=N, d_v=D_V).double()
+    module = nn_attention.AttentionLayer(d_model=D_K, d_source=D_IN, d_k=N, d_v=D_V).double()
     copy_weights(weights, module)
     Y, cache = forward(X_Q, X, *weights)
     dY, leaves = rng.normal(size=Y.shape), tensors([X_Q, X], requires_grad=True)
@@ -187,11 +191,17 @@ def zeros(module, *shape):
         ),
         (
             [(3, 7), (5, 7), (4, 2)],
-            r"keys and values must come in the same number n; got K \(5, 7\) with n=5 and V",
+            r"keys and values must have the same number of keys n; got K \(5, 7\) with n=5 and V",
         ),
-        ([(2, 3, 7), (5, 7), (5, 2)], "all arrays must have the same batch axes"),
+        (
+            [(2, 3, 7), (5, 7), (5, 2)],
+            r"queries and keys must have the same batch axes; got Q \(2, 3, 7\) and K \(5, 7\). Repeat the smaller",
+        ),
         ([(3, 7), (0, 7), (0, 2)], r"every axis must have at least one entry; got K \(0, 7\)"),
-        ([(7,), (5, 7), (5, 2)], r"Q needs two axes or more, positions and width; got \(7,\)"),
+        (
+            [(7,), (5, 7), (5, 2)],
+            r"Q needs two axes or more, \(\*b, m, d_k\); got \(7,\). A single vector becomes a matrix",
+        ),
     ],
 )
 def test_wrong_shapes_get_one_clear_sentence_from_both_twins(module, shapes, sentence):
@@ -215,7 +225,7 @@ def test_wrong_kinds_get_one_clear_sentence_from_both_twins(module):
     with pytest.raises(TypeError, match="Q must be an array; got list"):
         module.scaled_dot_product_attention([[1.0]], K, V)
     with pytest.raises(
-        ValueError, match=r"there must be one value for each of the n keys; got S \(3, 5\) with n=5"
+        ValueError, match=r"S and values must have the same number of keys n; got S \(3, 5\) with n=5"
     ):
         module.attend(zeros(module, 3, 5), zeros(module, 4, 2))
 
@@ -224,6 +234,7 @@ def as_kind(module, *arrays):
     return [array if module is attention else torch.tensor(array) for array in arrays]
 
 
+@pytest.mark.usefixtures("checked_values")
 @pytest.mark.parametrize("module", [attention, nn_attention], ids=["reference", "nn"])
 def test_nan_is_refused_where_it_would_count(module):
     Q, K, V = np.ones((2, 2)), np.ones((3, 2)), np.ones((3, 2))
@@ -243,17 +254,32 @@ def test_nan_is_refused_where_it_would_count(module):
         module.attend(*as_kind(module, np.ones((2, 3)), bad_V, mask))
 
 
-@pytest.mark.parametrize("module", [attention, nn_attention], ids=["reference", "nn"])
-def test_nan_in_a_key_that_nobody_may_look_at_does_no_harm(module, rng):
+def test_nan_in_a_key_that_nobody_may_look_at_does_no_harm_in_the_formula(rng):
     Q, K, V = (rng.normal(size=shape) for shape in [(M, D_K), (N, D_K), (N, D_V)])
     mask = np.array([[True, True, False]])
-    clean = module.scaled_dot_product_attention(*as_kind(module, Q, K, V, mask))
+    clean, _ = attention.scaled_dot_product_attention(Q, K, V, mask)
     K[2] = math.nan
-    dirty = module.scaled_dot_product_attention(*as_kind(module, Q, K, V, mask))
-    first = (lambda result: result[0]) if module is attention else (lambda result: result)
-    assert_close(first(dirty), first(clean), "float64")
+    dirty, _ = attention.scaled_dot_product_attention(Q, K, V, mask)
+    assert_close(dirty, clean, "float64")
+    S = nn_scores.scaled_dot_scores(*tensors([Q, K]))
+    assert_close(nn_attention.attend(S, *tensors([V, mask])), clean, "float64")
 
 
+@pytest.mark.parametrize("n", [N, 40])
+def test_nan_in_what_nobody_may_look_at_spoils_pytorchs_operator(n):
+    """It adds minus infinity to hidden scores, and multiplies hidden values with zero: NaN stays NaN in both."""
+    Q, K, V = (torch.ones(1, 1, rows, 8) for rows in (M, n, n))
+    mask = torch.arange(n)[None] < n - 1
+    bad = torch.ones_like(K)
+    bad[..., -1, 0] = math.nan
+    for given in ((Q, bad, V), (Q, K, bad)):
+        assert nn_attention.scaled_dot_product_attention(*given, mask).isnan().any(-1).all()
+        with checked_values(), contextlib.suppress(ValueError):
+            nn_attention.scaled_dot_product_attention(*given, mask)
+            assert given[1] is bad, "a bad value must be refused; a bad key that is hidden is not a score"
+
+
+@pytest.mark.usefixtures("checked_values")
 @pytest.mark.parametrize("module", [attention, nn_attention], ids=["reference", "nn"])
 def test_scores_beyond_the_dtype_are_refused_and_not_averaged(module):
     Q, K, V = np.full((1, 2), 1e200), np.full((2, 2), 1e200), np.ones((2, 1))
@@ -271,25 +297,31 @@ def test_the_loops_check_widths_too():
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize("twin", ["reference", "nn"])
-def test_a_layer_names_the_weight_that_does_not_fit(twin):
+def test_a_layer_names_the_weight_that_does_not_fit():
     weights = AttentionWeights(np.ones((2, 3)), np.ones((5, 3)), np.ones((5, 7)))
-    module = nn_attention.AttentionLayer(d_query=2, d_input=5, d_k=3, d_v=7).double()
-
-    def layer(X_Q, X):
-        if twin == "nn":
-            return module(torch.tensor(X_Q), torch.tensor(X))
-        return attention.attention_layer(X_Q, X, weights)
-
     for shapes, sentence in [
-        ([(4, 3), (6, 5)], r"W_Q must be \(d_query, d_k\) with d_query=3, the width of X_Q; got \(2, 3\)"),
-        ([(4, 2), (6, 4)], r"W_K must be \(d_input, d_k\) with d_input=4, the width of X; got \(5, 3\)"),
-        ([(2,), (6, 5)], r"X_Q needs two axes or more, positions and width; got \(2,\)"),
+        ([(4, 3), (6, 5)], r"W_Q must .* d_query.*; got .*\(2, 3\)"),
+        ([(4, 2), (6, 4)], r"W_K must .* d_input.*; got .*\(5, 3\)"),
+        ([(2,), (6, 5)], r"X_Q needs two axes or more, .*; got \(2,\)"),
     ]:
-        with pytest.raises(ValueError, match="attention_layer: " + sentence):
-            layer(*map(np.ones, shapes))
+        with pytest.raises(ValueError, match="attention_layer: .*" + sentence):
+            attention.attention_layer(*map(np.ones, shapes), weights)
 
 
+@pytest.mark.bad_input
+def test_a_module_says_which_input_does_not_fit():
+    module = nn_attention.AttentionLayer(d_model=2, d_source=5, d_k=3, d_v=7)
+    for shapes, sentence in [
+        ([(4, 3), (6, 5)], r"X must be \(\*b, m, d_model\) with d_model=2; got \(4, 3\)"),
+        ([(4, 2), (6, 4)], r"source must be \(\*b, n, d_source\) with d_source=5; got \(6, 4\)"),
+        ([(4, 2)], r"source must be \(\*b, n, d_source\) with d_source=5; got \(4, 2\)"),
+        ([(2,), (6, 5)], r"X needs two axes or more, .*; got \(2,\)"),
+    ]:
+        with pytest.raises(ValueError, match="AttentionLayer: " + sentence):
+            module(*map(torch.ones, shapes))
+
+
+@pytest.mark.usefixtures("checked_values")
 @pytest.mark.parametrize("axes", [(), (1,), (1, 1), (1, 1, 1)])
 def test_nan_in_a_query_is_refused_with_any_number_of_batch_axes(axes):
     Q, K, V = (torch.ones(*axes, rows, 2) for rows in (2, 3, 3))

@@ -7,7 +7,10 @@ import pytest
 import torch
 
 from attnlib.data.results import load_result
+from attnlib.nn.cache import KeyValueCache
+from attnlib.nn.multihead import MultiHeadAttention
 from benchmarks.multihead_memory import KINDS, SIZES, exponent
+from benchmarks.multihead_step import PAIRS, BareStep
 from benchmarks.multihead_time import Bare, Naive, PyTorch
 from benchmarks.turns import in_turns, ratio, summary
 
@@ -62,10 +65,31 @@ def test_memory_grows_with_the_length_unless_somebody_asks_for_the_weights():
     assert stored["peak_bytes"]["asked for the weights"][-1] > stored["bytes_of_the_weights"][-1]
 
 
-@pytest.mark.parametrize("part", ["layer", "reference"])
+@pytest.mark.parametrize("part", ["layer", "narrow layer", "reference"])
 def test_the_stored_times_name_every_peer(part):
     stored = load_result("multihead-time")
     for kind in ("two_threads_wall", "one_thread_processor"):
         found = stored[part][kind]
         assert all(math.isfinite(ratio["median"]) for ratio in found["ratios"].values())
         assert {name for pair in found["ratios"] for name in pair.split(" / ")} == set(found["times"])
+
+
+@torch.no_grad()
+def test_the_bare_step_computes_the_same_step():
+    """A decoder's step beside the least that PyTorch can do: the same numbers, the prompt and each token after it."""
+    torch.manual_seed(0)
+    layer, bare = MultiHeadAttention(d_model=6, n_heads=3, causal=True), BareStep(6, 3, 9)
+    bare.W_O.load_state_dict(layer.W_O.state_dict())
+    for kind in ("weight", "bias"):
+        together = torch.cat([getattr(linear, kind) for linear in (layer.W_Q, layer.W_K, layer.W_V)])
+        getattr(bare.W_QKV, kind).copy_(together)
+    text, cache = torch.randn(1, 9, 6), KeyValueCache()
+    for part in text.split([6, 1, 1, 1], dim=1):
+        torch.testing.assert_close(layer(part, cache=cache), bare(part))
+
+
+def test_the_stored_steps_are_those_of_both_caches():
+    stored = load_result("multihead-step")
+    for kind in ("two_threads_wall", "one_thread_processor"):
+        assert list(stored[kind]["ratios"]) == [f"{one} / {other}" for one, other in PAIRS]
+        assert all(1e-3 < times["median_ms"] < 100 for times in stored[kind]["times"].values())

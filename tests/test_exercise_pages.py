@@ -10,7 +10,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-from attnlib.exercises.registry import CHAPTERS, chapter, exercises
+from attnlib.exercises.engine.registry import CHAPTERS, chapter, exercises
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))

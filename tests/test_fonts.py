@@ -1,35 +1,71 @@
-"""The fonts that the pages ship: every letter that the book uses, the weights that it asks for, and no more bytes."""
+"""The fonts in the pages' style sheet: every letter that the book uses, the weights that it asks for, no more bytes."""
 
+import base64
+import doctest
 import importlib
+import io
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fontTools.ttLib import TTFont
+from test_pages import PAGES, browser, origin  # noqa: F401
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
 
-fonts = importlib.import_module("_ext.fonts")
+fonts, letters, styles = (importlib.import_module(f"_ext.{name}") for name in ("fonts", "letters", "styles"))
 
 pytestmark = pytest.mark.built  # `make book` fetches the fonts
-VENDORED = ROOT / "book" / "_vendor" / "site"
-SITE = ROOT / "_build" / "html"
-SERIF = VENDORED / "fonts" / "source-serif-4-latin-wght-normal.woff2"
+STATIC = ROOT / "_build" / "html" / "_static"
+SERIF = ROOT / "book" / "_vendor" / "site" / "fonts" / "source-serif-4-latin-wght-normal.woff2"
 if not SERIF.exists():
     pytest.skip("the fonts are not fetched: run `make book`, then this again.", allow_module_level=True)
 
+# The letters of each text that is drawn, by the font that the browser takes for it.
+DRAWN = """() => {
+  const found = {}, texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement;
+    if (element.closest('.katex-mathml, script, style')) continue;
+    const {fontFamily, fontStyle, fontWeight} = getComputedStyle(element);
+    const family = fontFamily.split(',')[0].replaceAll('"', '');
+    (found[[family, fontStyle, fontWeight].join('|')] ||= new Set()).add(texts.currentNode.data);
+  }
+  return Object.entries(found).map(([font, texts]) => [...font.split('|'), [...texts].join('')]);
+}"""
 
-def letters(file: Path) -> set[str]:
-    return set(map(chr, TTFont(file)["cmap"].getBestCmap() or ()))
+
+def cmap(font: bytes) -> set[str]:
+    return set(map(chr, TTFont(io.BytesIO(font))["cmap"].getBestCmap() or ()))
+
+
+def shipped() -> dict[Any, bytes]:
+    """The fonts of the built style sheet by family, style and weight."""
+    if not PAGES:
+        pytest.skip("the book is not built: run `make book`, then this again.")
+    rules = fonts.FONT_FACE.findall((STATIC / "book.css").read_text("utf8"))
+    data = [re.search(r"base64,([^\"]*)", rule) for rule in rules]
+    return {
+        fonts.face_of(rule): base64.b64decode(found[1])
+        for rule, found in zip(rules, data, strict=True)
+        if found
+    }
+
+
+@pytest.mark.parametrize("module", [fonts, letters])
+def test_the_examples_in_the_code_hold(module):
+    result = doctest.testmod(module)
+    assert result.attempted and not result.failed
 
 
 def test_a_cut_font_has_the_kept_letters_and_weights_and_is_cut_once(tmp_path):
     kept = frozenset("Attention é")
     made = fonts.cut_once(SERIF, kept, tmp_path)
     font = TTFont(made)
-    assert letters(made) == kept
+    assert cmap(made.read_bytes()) == kept
     assert [(axis.axisTag, axis.minValue, axis.maxValue) for axis in font["fvar"].axes] == [
         ("wght", 400, 700)
     ]
@@ -38,22 +74,68 @@ def test_a_cut_font_has_the_kept_letters_and_weights_and_is_cut_once(tmp_path):
     before = made.stat().st_mtime_ns
     assert fonts.cut_once(SERIF, kept, tmp_path) == made and made.stat().st_mtime_ns == before
     again = fonts.cut_once(SERIF, kept | {"!"}, tmp_path)
-    assert letters(again) == kept | {"!"} and not made.exists(), "what is no longer asked for is not kept"
+    assert cmap(again.read_bytes()) == kept | {"!"} and not made.exists(), (
+        "what is no longer asked for is not kept"
+    )
+
+
+def test_a_font_in_which_nothing_is_written_is_left_out(tmp_path):
+    (tmp_path / "a.woff2").write_bytes(SERIF.read_bytes())
+    faces = [
+        f'@font-face {{ font-family: {name}; src: url("a.woff2") }}\n' for name in ("KaTeX_Script", "Serif")
+    ]
+    sheet = fonts.embed("".join(faces) + "p { top: 0 }", ["<p>A</p>"], [], tmp_path, tmp_path / "store")
+    assert "KaTeX" not in sheet and 'url("data:font/woff2;base64,' in sheet and "p { top: 0 }" in sheet
+    assert len(sheet) < SERIF.stat().st_size
+
+
+def test_letters_of_formulas_are_sorted_by_the_font_that_the_classes_mean():
+    css = """.katex .mathbf { font-weight:700 } .katex .mathnormal { font-family:KaTeX_Math;font-style:italic }
+    .katex .delimsizing.mult .delim-size1>span { font-family:KaTeX_Size1 }"""
+    page = """<span class="mathbf">no formula</span><span class="katex-html" aria-hidden="true">
+    <span class="mord mathbf">B<span class="mathnormal">C</span></span><span class="mult delimsizing"><svg><path/></svg>
+    <span class="delim-size1"><span>(</span></span></span><span class="delim-size1">&lt;</span></span><b>outside</b>"""
+    found = letters.letters([page], css)
+    named = {tuple(face): "".join(sorted(text - set(" \n"))) for face, text in found.items()}
+    assert named == {
+        ("KaTeX_Main", "normal", "400"): "<",
+        ("KaTeX_Main", "normal", "700"): "B",
+        ("KaTeX_Math", "italic", "700"): "C",
+        ("KaTeX_Size1", "normal", "400"): "(",
+    }
 
 
 def test_the_style_sheet_asks_for_no_weight_that_was_cut():
     style = (ROOT / "book" / "_static" / "course.css").read_text("utf8")
     asked = {int(weight) for weight in re.findall(r"font(?:-weight)?:\s*(\d{3})\b(?! 900)", style)}
-    assert asked and min(asked) >= fonts.WEIGHTS[0] and max(asked) <= fonts.WEIGHTS[1]
+    lightest, heaviest = fonts.WEIGHTS["normal"]
+    assert asked and min(asked) >= lightest and max(asked) <= heaviest
 
 
-def test_a_shipped_font_lacks_no_letter_of_the_book():
-    if not SITE.exists():
-        pytest.skip("the book is not built: run `make book`, then this again.")
-    used = fonts.characters(sorted(SITE.rglob("*.html")))
-    files = sorted(VENDORED.rglob("*.woff2"))
-    assert len(files) > 20
-    for file in files:
-        shipped = SITE / "_static" / file.relative_to(VENDORED)
-        assert letters(shipped) >= used & letters(file), file.name
-        assert shipped.stat().st_size < file.stat().st_size
+def test_no_font_comes_beside_the_style_sheet_and_a_page_reads_them_before_it_shows_text():
+    assert len(shipped()) > 8
+    assert not list(STATIC.rglob("*.woff2"))
+    for name in PAGES:
+        page = (STATIC.parent / name).read_text("utf8")
+        assert page.count(styles.READ_FONTS) == page.count("/book.css?v="), name
+
+
+@pytest.mark.browser
+def test_a_shipped_font_lacks_no_letter_that_the_browser_draws_in_it(browser, origin):  # noqa: F811
+    fonts_of = {(face.family, face.style, face.weight): cmap(font) for face, font in shipped().items()}
+    vendored = [cmap(file.read_bytes()) for file in SERIF.parent.glob("*.woff2")]
+    page, seen = browser.new_page(), set()
+    for name in PAGES:
+        page.goto(origin + name)
+        for family, style, weight, text in page.evaluate(DRAWN):
+            if family.startswith("KaTeX"):
+                lacking = set(text) - fonts_of[family, style, weight] - set("\n\u200b")
+            elif family.startswith("Source"):
+                has = set.union(*(font for (named, *_), font in fonts_of.items() if named == family))
+                lacking = set(text) & set.intersection(*vendored) - has
+            else:
+                continue
+            seen.add(family)
+            assert not lacking, (name, family, style, weight, lacking)
+    page.close()
+    assert len(seen) > 5

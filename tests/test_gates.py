@@ -97,10 +97,10 @@ def test_after_the_block_the_module_is_as_before():
 def test_gates_that_do_not_fit_are_refused(module):
     ones = np.ones if module is gates else torch.ones
     with pytest.raises(
-        ValueError, match=r"one number for each head, \(3,\) or \(2, 3\); got \(2,\) for head"
+        ValueError, match=r"Z and gates must have the same number of heads h; got Z .* with h=3 and gates"
     ):
         module.gate_heads(ones((2, 3, 5, 7)), ones((2,)))
     with pytest.raises(
-        ValueError, match="gate_heads: Z needs three axes or more, heads, positions and width"
+        ValueError, match=r"gate_heads: Z needs three axes or more, \(\*b, h, m, d_v\); got \(5, 7\)"
     ):
         module.gate_heads(ones((5, 7)), ones((5,)))

@@ -111,8 +111,9 @@ def test_groups_that_do_not_fit_are_refused(inputs, rng):
     with pytest.raises(
         ValueError, match="n_heads must split evenly into n_kv_heads; got n_heads=6, n_kv_hea"
     ):
-        grouped_query_attention(*inputs, random_weights(rng, 2), H, 4)
+        grouped_query_attention(*inputs, random_weights(rng, 4), H, 4)
     with pytest.raises(
-        ValueError, match="same width d_k; got 7 from W_Q .* in 6 heads and 14 from W_K .* in 1"
+        ValueError,
+        match=r"W_K must be \(d_source, g\*d_k\) with g\*d_k=7; got \(\d+, 14\). Parameters are stored",
     ):
         grouped_query_attention(*inputs, random_weights(rng, 2), H, 1)

@@ -23,6 +23,10 @@ def within_four_standard_errors(samples, mean):
     return (error <= 4 * samples.std(axis=0) / np.sqrt(len(samples)) + 1e-12).all()
 
 
+def seeded(module):
+    return np.random.default_rng(0) if module is hard else torch.Generator().manual_seed(0)
+
+
 def slopes_of_twin(function, arrays, dY):
     leaves = [torch.tensor(array, requires_grad=True) for array in arrays]
     slopes = torch.autograd.grad((function(*leaves) * torch.tensor(dY)).sum(), leaves)
@@ -264,19 +268,20 @@ def test_float32_in_float32_out_and_inputs_unchanged(rng):
     assert all(np.array_equal(a, c) for a, c in zip((S, R, V), copies, strict=True))
 
 
+@pytest.mark.usefixtures("checked_values")
 @pytest.mark.bad_input
 @pytest.mark.parametrize("module", [hard, nn_hard], ids=["reference", "nn"])
 @pytest.mark.parametrize(
     ("call", "error", "sentence"),
     [
         (
-            lambda h, a: h.sample_hard(a([[0.5, 0.5], [0.0, 0.0]]), None),
+            lambda h, a: h.sample_hard(a([[0.5, 0.5], [0.0, 0.0]]), seeded(h)),
             ValueError,
             "sample_hard: each row of P must sum to one; got a row that sums to 0. "
             "Draw from a softmax, and leave out a query that may look nowhere.",
         ),
         (
-            lambda h, a: h.sample_hard(a([1.5, -0.5]), None),
+            lambda h, a: h.sample_hard(a([1.5, -0.5]), seeded(h)),
             ValueError,
             "sample_hard: probabilities must not be negative or NaN; got -0.5 in P.",
         ),
@@ -288,8 +293,8 @@ def test_float32_in_float32_out_and_inputs_unchanged(rng):
         (
             lambda h, a: h.hard_attention(a([[0.5, 0.5]]), a([[1.0], [2.0], [3.0]]), a([0])),
             ValueError,
-            "hard_attention: there must be one value for each of the n keys; "
-            r"got \(1, 2\) with n=2 and V \(3, 1\) with n=3.",
+            "hard_attention: P and values must have the same number of keys n; "
+            r"got P \(1, 2\) with n=2 and V \(3, 1\) with n=3.",
         ),
         (
             lambda h, a: h.hard_attention(a([[0.5, 0.5]]), a([[1.0], [2.0]]), a([2])),
@@ -304,7 +309,7 @@ def test_float32_in_float32_out_and_inputs_unchanged(rng):
         (
             lambda h, a: h.hard_attention(a([[0.5, 0.5]]), a([[1.0], [2.0]]), a([0, 1])),
             ValueError,
-            r"hard_attention: index must hold one key for each row; got \(2,\) for rows \(1,\).",
+            r"P and index must have the same number of queries m; got P \(1, 2\) with m=1 and index \(2,\) with m=2.",
         ),
         (
             lambda h, a: h.hard_attention(a([[1.0, 0.0]]), a([[1.0], [2.0]]), a([1])),
@@ -315,18 +320,18 @@ def test_float32_in_float32_out_and_inputs_unchanged(rng):
         (
             lambda h, a: h.expected_reward(a([0.0, 1.0]), a([1.0])),
             ValueError,
-            r"expected_reward: R must have the shape of S; got \(1,\) and \(2,\).",
+            r"expected_reward: S and R must have the same shape; got S \(2,\) and R \(1,\).",
         ),
         (
             lambda h, a: h.reinforce_gradient(a([0.0, 1.0]), a([0, 1]), a([1.0, 2.0, 3.0])),
             ValueError,
-            r"there must be one reward for each draw; got reward \(3,\) and index \(2,\). "
+            r"index and reward must have the same shape; got index \(2,\) and reward \(3,\). "
             r"The rewards of all keys become those of the drawn ones with `R\[index\]`.",
         ),
         (
             lambda h, a: h.reinforce_gradient(a([[0.0, 1.0], [0.0, 1.0]]), a([0, 1, 1]), a([1.0, 2.0, 3.0])),
             ValueError,
-            r"index must hold one key for each row; got \(3,\) for rows \(2,\). "
+            r"S must broadcast to \(\*b, n\) = \(3, 2\); got \(2, 2\). "
             "More draws of the same rows go into leading axes.",
         ),
     ],

@@ -73,6 +73,6 @@ def test_wrong_heads_get_one_clear_sentence_from_both_twins(module):
     with pytest.raises(ValueError, match="split_heads: n_heads must be at least 1; got n_heads=0"):
         module.split_heads(zeros((5, 10)), 0)
     with pytest.raises(
-        ValueError, match=r"merge_heads: Z needs three axes or more, heads, positions and wid"
+        ValueError, match=r"merge_heads: Z needs three axes or more, \(\*b, h, n, d_head\); got"
     ):
         module.merge_heads(zeros((5, 10)))

@@ -1,9 +1,9 @@
 """What importing costs: attnlib nothing, attnlib.reference no torch."""
 
 import os
+import resource
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -51,9 +51,10 @@ def test_a_reference_module_that_loads_torch_would_be_seen(tmp_path):
 @pytest.mark.timing
 def test_the_package_costs_at_most_30_ms_over_bare_python():
     def seconds(statement):
-        started = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([sys.executable, "-c", statement], check=True)
-        return time.perf_counter() - started
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     bare, package = zip(*((seconds("pass"), seconds("import attnlib")) for _ in range(9)), strict=True)
-    assert min(package) - min(bare) < 0.030  # run in turn, so that both meet the same noise
+    assert min(package) - min(bare) < 0.030  # of the processor, run in turn: both meet the same noise

@@ -140,7 +140,7 @@ def test_head_distances_are_zero_for_twins_and_symmetric():
 
 @pytest.mark.bad_input
 def test_head_distances_explain_a_missing_axis():
-    with pytest.raises(ValueError, match=r"P needs an axis of heads"):
+    with pytest.raises(ValueError, match=r"P needs three axes or more, \(\*b, h, m, n\); got"):
         head_distances(some_weights(N, M))
 
 
@@ -152,8 +152,8 @@ class Two(torch.nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first = AttentionLayer(d_query=D_X, d_input=D_Y, d_k=D_K, d_v=D_X)
-        self.second = AttentionLayer(d_query=D_X, d_input=D_Y, d_k=D_K, d_v=D_V)
+        self.first = AttentionLayer(d_model=D_X, d_source=D_Y, d_k=D_K, d_v=D_X)
+        self.second = AttentionLayer(d_model=D_X, d_source=D_Y, d_k=D_K, d_v=D_V)
 
     def forward(self, X: torch.Tensor, Y: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         return self.second(self.first(X, Y, mask=mask), Y)
@@ -180,16 +180,16 @@ def test_captured_weights_are_those_that_made_the_output():
 def test_capture_leaves_the_model_as_it_was_even_when_it_fails():
     model = Two()
     with capture(model):
-        assert hooks_of(model) == 9
+        assert hooks_of(model) == 9 + 2
     assert hooks_of(model) == 0
-    with pytest.raises(ValueError, match="width of X_Q"), capture(model):
+    with pytest.raises(ValueError, match=r"X must be \(\*b, m, d_model\) with d_model=11"), capture(model):
         model(torch.ones(B, M, D_X + 1), torch.ones(B, N, D_Y))
     assert hooks_of(model) == 0
 
 
 def test_a_model_with_a_parameter_of_that_name_is_not_asked_for_its_weights():
     model = torch.nn.Linear(2, 3)
-    model.weights = torch.nn.Parameter(torch.ones(2))
+    model.attention_weights = torch.nn.Parameter(torch.ones(2))
     with capture(model) as seen:
         model(torch.ones(1, 2))
     assert sorted(seen) == ["output"]

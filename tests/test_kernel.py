@@ -96,6 +96,7 @@ def test_kernels_keep_the_dtype(dtype, arrays):
     assert kernel.kernel_regression(Q, K, V, kernel.exponential_kernel).dtype == dtype
 
 
+@pytest.mark.usefixtures("checked_values")
 @pytest.mark.bad_input
 @pytest.mark.parametrize(
     ("module", "make"), [(kernel, np.asarray), (nn_kernel, torch.tensor)], ids=["reference", "nn"]
@@ -109,6 +110,7 @@ def test_a_kernel_that_overflows_is_refused_and_not_averaged(module, make):
         module.kernel_regression(make(big), make(big), make(V), module.exponential_kernel)
 
 
+@pytest.mark.usefixtures("checked_values")
 @pytest.mark.bad_input
 def test_a_kernel_too_narrow_and_a_bandwidth_of_zero_are_refused(arrays):
     Q, K, V = arrays

@@ -58,7 +58,7 @@ def test_cross_attention_and_its_slope_equal_the_twin(rng):
         return dX, dY, *d_weights
 
     check_gradients(forward, backward, [X, Y, *weights], rng)
-    module = CrossAttention(d_x=D_X, d_y=D_Y, d_k=D_K, d_v=D_V).double()
+    module = CrossAttention(d_model=D_X, d_source=D_Y, d_k=D_K, d_v=D_V).double()
     copy_weights(weights, module.layer)
     O, cache = forward(X, Y, *weights)
     assert O.shape == (B, M, D_V)
@@ -110,9 +110,11 @@ def test_what_goes_in_in_one_precision_comes_out_in_it(rng, dtype):
 @pytest.mark.bad_input
 def test_the_input_that_does_not_fit_is_named(rng):
     weights = weights_for(rng, D_X, D_Y)
-    with pytest.raises(ValueError, match=r"cross_attention: all arrays must have the same batch axes; got X"):
+    with pytest.raises(ValueError, match=r"cross_attention: X and Y must have the same batch axes; got X"):
         cross_attention(np.ones((2, 3, D_X)), np.ones((3, D_Y)), weights)
-    with pytest.raises(ValueError, match=r"W_K must be \(d_input, d_k\) with d_input=13, the width of X"):
+    with pytest.raises(
+        ValueError, match=r"X and weights.W_K must have the same width d_model; got X \(3, 13\)"
+    ):
         self_attention(np.ones((3, D_X)), weights)
     with pytest.raises(TypeError, match="self_attention: X must hold real floating-point numbers; got int64"):
         self_attention(np.ones((3, D_X), dtype=int), weights)

@@ -34,6 +34,16 @@ def test_rows_say_what_they_say_in_few_words() -> None:
     assert all(row.text and row.sources or row.numbers for row in ROWS.values())
 
 
+def test_the_introduction_counts_what_the_ledger_holds() -> None:
+    cells = json.loads((ROOT / "book" / "intro.ipynb").read_text(encoding="utf-8"))["cells"]
+    prose = " ".join(" ".join("".join(cell["source"]) for cell in cells).split())
+    verdicts = [row.verdict for row in ROWS.values() if row.verdict]
+    false, imprecise = (verdicts.count(verdict) for verdict in ("FALSE", "IMPRECISE"))
+    told = f"the {len(verdicts)} statements that these chapters check, {false} turned out false"
+    told += f" and {imprecise} imprecise"
+    assert told in prose, told
+
+
 @pytest.mark.built
 def test_every_place_and_every_proof_of_the_finished_chapters_leads_somewhere() -> None:
     if not SITE.exists():

@@ -119,16 +119,17 @@ def as_kind(module, array):
     return array if module is masks else torch.tensor(array)
 
 
+@pytest.mark.usefixtures("checked_values")
 @pytest.mark.bad_input
 @pytest.mark.parametrize("module", [masks, nn_masks], ids=["reference", "nn"])
 @pytest.mark.parametrize(
     ("name", "arguments", "error", "sentence"),
     [
-        ("causal_mask", (3, 4), ValueError, "causal_mask: m must be between 1 and 3; got m=4."),
+        ("causal_mask", (3, 4), ValueError, "causal_mask: m must be between 1 and n=3; got m=4."),
         ("causal_mask", (0,), ValueError, "causal_mask: n must be at least 1; got n=0."),
         ("causal_mask", (3.0,), TypeError, "causal_mask: n must be an integer; got float."),
         ("window_mask", (3, -1, 0), ValueError, "window_mask: before must be at least 0; got before=-1."),
-        ("prefix_mask", (3, 4), ValueError, "prefix_mask: prefix must be between 0 and 3; got prefix=4."),
+        ("prefix_mask", (3, 4), ValueError, "prefix_mask: prefix must be between 0 and n=3; got prefix=4."),
         (
             "padding_mask",
             (np.array([1, 4]), 3),
@@ -141,7 +142,12 @@ def as_kind(module, array):
             TypeError,
             "padding_mask: lengths must be an array of integers; got float64.",
         ),
-        ("padding_mask", (np.array(2), 3), ValueError, r"one length for each sequence; got \(\)"),
+        (
+            "padding_mask",
+            (np.array(2), 3),
+            ValueError,
+            r"lengths needs one axis or more, \(\*a, b\); got \(\)",
+        ),
         ("combine_masks", (), ValueError, "combine_masks: there must be one mask or more; got none."),
         (
             "combine_masks",

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from attnlib.nn.cache import KeyValueCache
 from attnlib.nn.heads import split_heads as nn_split_heads
-from attnlib.nn.multihead import KeyValueCache, MultiHeadAttention
+from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.reference import multihead
 from attnlib.reference.attention import AttentionWeights, attention_layer
 from attnlib.reference.masks import causal_mask, combine_masks, padding_mask
@@ -216,21 +217,25 @@ def test_a_decoders_steps_equal_one_full_pass(n_kv_heads, rng):
     module = MultiHeadAttention(d_model=30, n_heads=6, n_kv_heads=n_kv_heads).double()
     X = torch.tensor(rng.normal(size=(B, 7, 30)))
     full = module(X, mask=torch.tensor(causal_mask(7)))
+    causal = MultiHeadAttention(d_model=30, n_heads=6, n_kv_heads=n_kv_heads, causal=True).double()
+    causal.load_state_dict(module.state_dict())
+    assert_close(causal(X), full, "float64")
     for parts in ([1] * 7, [3, 1, 2, 1], [7]):
         cache = KeyValueCache()
-        steps = [module.step(part, cache) for part in X.split(parts, dim=1)]
+        steps = [causal(part, cache=cache) for part in X.split(parts, dim=1)]
         assert_close(torch.cat(steps, dim=1), full, "float64")
         assert len(cache) == 7 and cache.nbytes == 2 * B * n_kv_heads * 7 * 5 * 8
 
 
+@pytest.mark.usefixtures("checked_values")
 def test_a_step_that_fails_leaves_the_cache_as_it_was():
-    module, cache = MultiHeadAttention(d_model=H * 5, n_heads=H), KeyValueCache()
+    module, cache = MultiHeadAttention(d_model=H * 5, n_heads=H, causal=True), KeyValueCache()
     X = torch.randn(B, 3, H * 5)
-    first = module.step(X[:, :2], cache)
+    first = module(X[:, :2], cache=cache)
     with pytest.raises(ValueError, match="NaN"):
-        module.step(X[:, 2:] * torch.nan, cache)
+        module(X[:, 2:] * torch.nan, cache=cache)
     assert len(cache) == 2
-    both = torch.cat([first, module.step(X[:, 2:], cache)], dim=1)
+    both = torch.cat([first, module(X[:, 2:], cache=cache)], dim=1)
     assert_close(both, module(X, mask=torch.tensor(causal_mask(3))), "float32")
 
 
@@ -252,27 +257,49 @@ def test_weights_that_do_not_fit_are_named(inputs, rng):
     weights = random_weights(rng)
     right = weights._asdict()
     for name, value, sentence in [
-        ("W_Q", np.ones((2, 21)), r"W_Q must be \(d_query, h d_k\) with d_query=13, the width of X_Q; got"),
-        ("W_K", np.ones((2, 21)), r"W_K must be \(d_source, h d_k\) with d_source=17, the width of X; got"),
-        ("W_Q", np.ones((D_Q, 20)), r"the width of W_Q must split evenly into n_heads; got .*=20, n_heads=3"),
+        (
+            "W_Q",
+            np.ones((2, 21)),
+            r"X_Q and weights.W_Q must have the same width d_query; got X_Q .* with d_query=13",
+        ),
+        (
+            "W_K",
+            np.ones((2, 21)),
+            r"X and weights.W_K must have the same width d_source; got X .* with d_source=17",
+        ),
+        (
+            "W_Q",
+            np.ones((D_Q, 20)),
+            r"the width of weights.W_Q must split evenly into n_heads; got .*=20, n_heads=3",
+        ),
         (
             "W_K",
             np.ones((D_SOURCE, 24)),
-            r"queries and keys of a head must have the same width d_k; got 7 from W_Q \(13, 21\)",
+            r"weights.W_K must be \(d_source, g\*d_k\) with g\*d_k=21; got \(17, 24\). Parameters are stored",
         ),
-        ("W_O", np.ones((32, 19)), r"W_O must be \(h d_v, d_out\) with h d_v=33, the width of the joined"),
-        ("b_V", np.ones(32), r"b_V must be \(33,\), the width of W_V; got \(32,\)"),
+        (
+            "W_O",
+            np.ones((32, 19)),
+            r"weights.W_O must be \(h\*d_v, d_out\) with h\*d_v=33; got \(32, 19\). Parameters are stored",
+        ),
+        (
+            "b_V",
+            np.ones(32),
+            r"weights.b_V must be \(g\*d_v,\) with g\*d_v=33; got \(32,\)",
+        ),
         ("b_V", np.ones(33, dtype="float32"), "all arrays must have the same dtype; got .*b_V float32"),
     ]:
         with pytest.raises((ValueError, TypeError), match="multi_head_attention: " + sentence):
-            multi_head_attention(*inputs, MultiHeadWeights(**(right | {name: value})), H)
+            multi_head_attention(
+                *inputs, MultiHeadWeights(**(right | {f"b_{name[-1]}": None} | {name: value})), H
+            )
 
 
 @pytest.mark.bad_input
 def test_inputs_that_do_not_fit_the_module_are_named():
     with pytest.raises(
         ValueError,
-        match=r"multi_head_attention: d_model must split evenly into n_heads; got d_model=10, n_heads=3 "
+        match=r"MultiHeadAttention: d_model must split evenly into n_heads; got d_model=10, n_heads=3 "
         r"\(10 / 3 leaves 1\). Try n_heads=2 or 5.",
     ):
         MultiHeadAttention(d_model=10, n_heads=3)
@@ -283,9 +310,9 @@ def test_inputs_that_do_not_fit_the_module_are_named():
     module = MultiHeadAttention(d_model=8, n_heads=2, d_source=6)
     X, Y = torch.zeros(B, M, 8), torch.zeros(B, N, 6)
     for given, sentence in [
-        ((Y, Y), r"W_Q must be \(d_model, h d_k\) with d_model=6, the width of X; got \(8, 8\)"),
-        ((X, X), r"W_K must be \(d_source, h d_k\) with d_source=8, the width of the source; got \(6, 8\)"),
-        ((X, Y[0]), "all arrays must have the same batch axes"),
+        ((Y, Y), r"X must be \(\*b, m, d_model\) with d_model=8; got \(2, 3, 6\)"),
+        ((X, X), r"source must be \(\*b, n, d_source\) with d_source=6; got \(2, 5, 8\)"),
+        ((X, Y[0]), "X and source must have the same batch axes"),
         ((X, Y, torch.ones(M, M) > 0), r"mask must broadcast to the shape of the scores \(2, 5, 3\); got"),
         (
             (X, Y, torch.ones(B, 3, M, N) > 0),
@@ -293,10 +320,11 @@ def test_inputs_that_do_not_fit_the_module_are_named():
         ),
         ((X, Y, torch.ones(M, N)), "mask must be boolean with True = may look; got float32"),
     ]:
-        with pytest.raises((ValueError, TypeError), match="multi_head_attention: " + sentence):
+        with pytest.raises((ValueError, TypeError), match="MultiHeadAttention: " + sentence):
             module(*given)
 
 
+@pytest.mark.usefixtures("checked_values")
 @pytest.mark.bad_input
 def test_nan_in_an_input_is_refused_where_it_would_count(rng):
     module, X = MultiHeadAttention(d_model=8, n_heads=2), torch.ones(1, 3, 8)

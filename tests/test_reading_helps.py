@@ -1,4 +1,4 @@
-"""What helps while reading: the head of a notebook, the meaning of a symbol, previews by keyboard, and the search."""
+"""What helps while reading: the head of a notebook, the meaning of a symbol, and previews by keyboard."""
 
 import doctest
 import re
@@ -22,7 +22,7 @@ from test_pages import (
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
 
-from _ext import finding, notation  # noqa: E402  (the extension lies beside the book)
+from _ext import notation  # noqa: E402  (the extension lies beside the book)
 
 NOTEBOOKS = sorted((SITE / "book").glob("[0-9]*/*.html"))
 SOFTMAX = "book/01-foundations/4-softmax-and-scale.html"
@@ -33,7 +33,7 @@ def soup(file: Path) -> BeautifulSoup:
     return BeautifulSoup(file.read_text("utf8"), "html.parser")
 
 
-@pytest.mark.parametrize("module", [finding, notation])
+@pytest.mark.parametrize("module", [notation])
 def test_the_examples_in_the_extension_hold(module) -> None:
     found = doctest.testmod(module)
     assert found.attempted and not found.failed
@@ -154,104 +154,3 @@ def test_the_pointer_may_move_on_to_what_is_shown(browser: Any, origin: str) -> 
         assert page.locator("#preview").is_visible()
         page.locator(".bd-article h1").hover()
         page.locator("#preview").wait_for(state="detached")
-
-
-# ---- The search -----------------------------------------------------------------------------------------------------
-
-
-def number_of(label: str) -> str:
-    tag = soup(SITE / SOFTMAX).select_one(f"#{label} annotation")
-    found = re.search(r"\\tag\{([^}]*)\}", tag.text) if tag else None
-    assert found
-    return found[1]
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("from_disk", [False, True], ids=["served", "from disk"])
-@pytest.mark.parametrize("typed", ["{n}", "eq {n}", "({n})", "equation {n}"])
-def test_an_equation_is_found_by_its_number(typed: str, from_disk: bool, browser: Any, origin: str) -> None:  # noqa: F811
-    place = (SITE / "search.html").as_uri() if from_disk else f"{origin}search.html"
-    query = typed.format(n=number_of("eq-stable-softmax")).replace(" ", "+")
-    assert f"{SOFTMAX}#eq-stable-softmax" in first_result(browser, f"{place}?q={query}")
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        ("C007", "#c007"),
-        ("foundations.softmax", "#ex-foundations-softmax"),
-        ("softmax", "book/01-foundations/"),
-    ],
-)
-def test_a_row_an_exercise_and_a_word_are_found(typed: str, expected: str, browser: Any, origin: str) -> None:  # noqa: F811
-    assert expected in first_result(browser, f"{origin}search.html?q={typed}")
-
-
-def first_result(browser: Any, address: str) -> str:  # noqa: F811
-    with Opened(browser, address) as opened:
-        first = opened.page.locator("#search-results li a").first
-        first.wait_for()
-        return first.get_attribute("href") or ""
-
-
-MARKED = """() => [...CSS.highlights.get('found') || []].map(({startContainer, startOffset, endOffset}) =>
-  startContainer.data.slice(startOffset, endOffset).toLowerCase())"""
-
-HERE = """() => {
-  const [mark] = CSS.highlights.get('found-here');
-  return mark.startContainer.parentElement.getBoundingClientRect().y;
-}"""
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("from_disk", [False, True], ids=["served", "from disk"])
-def test_what_was_searched_for_is_marked_until_escape(from_disk: bool, browser: Any, origin: str) -> None:  # noqa: F811
-    place = (SITE / "search.html").as_uri() if from_disk else f"{origin}search.html"
-    with Opened(browser, f"{place}?q=the+weights") as opened:
-        page = opened.page
-        page.locator('#search-results a[href*="/01-"]').first.click()
-        page.get_by_role("button", name="Next").click()
-        marked = page.evaluate(MARKED)
-        assert len(marked) > 3 and set(marked) <= {"weight", "weights", "weighted", "weighting"}, "not `the`"
-        bar = page.get_by_role("region", name="What was searched for")
-        assert bar.locator("output").inner_text() == f"1 of {len(marked)}"
-        page.keyboard.press("Escape")
-        assert page.evaluate(MARKED) == [] and bar.count() == 0
-        assert not opened.faults
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("width", [1280, 390])
-def test_marks_change_nothing_and_the_next_is_in_sight(width: int, browser: Any, origin: str) -> None:  # noqa: F811
-    articles = []
-    for query in ("", "?highlight=gradient"):
-        with Opened(browser, f"{origin}{SOFTMAX}{query}", width) as opened:
-            page = opened.page
-            articles.append(page.locator(".bd-article").inner_html().replace(' tabindex="0"', ""))
-            assert page.evaluate("() => moved") == 0
-            if query:
-                page.get_by_role("button", name="Next").press("Enter")
-                assert 0 < page.evaluate(HERE) < 900
-                assert inaccessible(page) + overflow(page) == []
-                in_dark(page)
-                assert inaccessible(page, colours_only=True) == []
-    assert articles[0] == articles[1]
-
-
-@pytest.mark.browser
-def test_a_place_with_a_name_of_its_own_is_found_without_marks(browser: Any, origin: str) -> None:  # noqa: F811
-    with Opened(browser, f"{origin}search.html?q=C007") as opened:
-        opened.page.locator("#search-results li a").first.click()
-        opened.page.wait_for_url("**/claims.html**#c007")
-        assert opened.page.evaluate(MARKED) == []
-
-
-@pytest.mark.browser
-def test_a_result_shows_text_of_its_page_and_no_code(browser: Any, origin: str) -> None:  # noqa: F811
-    with Opened(browser, f"{origin}search.html?q=softmax") as opened:
-        shown = opened.page.locator("#search-results li > p.context")
-        shown.nth(5).wait_for()
-        texts = shown.all_inner_texts()
-        assert all("softmax" in text.lower() for text in texts[:3])
-        assert [text for text in texts if re.search(r"\bimport |Contents|min to read|Colab", text)] == []

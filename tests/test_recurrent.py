@@ -249,6 +249,10 @@ def test_float32_in_float32_out_and_inputs_unchanged(name, rng):
     assert all(np.array_equal(a, c) for a, c in zip(leaves_of(X, state, weights), copies, strict=True))
 
 
+def seeded(module):
+    return np.random.default_rng(0) if module is recurrent else torch.Generator().manual_seed(0)
+
+
 def zeros_for(module, name, d_in=D_IN, d=D, state=D):
     make = np.zeros if module is recurrent else lambda shape: torch.zeros(shape, dtype=torch.float64)
     kind, blocks = getattr(module, CELLS[name][0].__name__), CELLS[name][1]
@@ -264,19 +268,21 @@ def zeros_for(module, name, d_in=D_IN, d=D, state=D):
         (
             lambda r: r.rnn_cell(*zeros_for(r, "rnn", d_in=4)),
             ValueError,
-            r"rnn_cell: W_x must be \(d_in, d\) = \(3, 7\); got \(4, 7\). Weights are stored \(in, out\).",
+            r"rnn_cell: x and weights.W_x must have the same width d_in; got x \(3,\) with d_in=3 and weights.W_x ",
         ),
         (
-            lambda r: r.gru_cell(*zeros_for(r, "gru", d=6)),
+            lambda r: r.gru_cell(
+                *zeros_for(r, "gru")[:2], zeros_for(r, "gru")[2]._replace(W_x=zeros_for(r, "gru", d=6)[2].W_x)
+            ),
             ValueError,
-            r"gru_cell: W_x must be \(d_in, 3 d\) = \(3, 21\); got \(3, 18\).",
+            r"gru_cell: weights.W_x must be \(d_in, 3d\) with 3d=21; got \(3, 18\). Parameters are stored \(in, out\).",
         ),
         (
             lambda r: r.rnn_cell(
                 *zeros_for(r, "rnn")[:2], zeros_for(r, "rnn")[2]._replace(b=zeros_for(r, "gru")[2][2])
             ),
             ValueError,
-            r"rnn_cell: b must be \(d,\) = \(7,\); got \(21,\).",
+            r"rnn_cell: h and weights.b must have the same width d; got h \(7,\) with d=7 and weights.b \(21,\) with ",
         ),
         (
             lambda r: r.rnn_cell(zeros_for(r, "rnn")[0][None], *zeros_for(r, "rnn")[1:]),
@@ -290,15 +296,15 @@ def zeros_for(module, name, d_in=D_IN, d=D, state=D):
                 zeros_for(r, "lstm")[2],
             ),
             ValueError,
-            r"lstm_cell: c must have the shape of h; got \(6,\) and \(7,\).",
+            r"lstm_cell: state.h and state.c must have the same shape; got state.h \(7,\) and state.c \(6,\).",
         ),
         (
             lambda r: r.rnn_jacobian(zeros_for(r, "rnn", state=6)[1], zeros_for(r, "rnn")[2].W_h),
             ValueError,
-            r"rnn_jacobian: W_h must be \(d, d\) with d=6",
+            r"rnn_jacobian: h and W_h must have the same width d; got h \(6,\) with d=6 and W_h \(7, 7\) with d=7",
         ),
         (
-            lambda r: r.orthogonal(3, None, -1.0),
+            lambda r: r.orthogonal(3, seeded(r), -1.0),
             ValueError,
             "orthogonal: spectral_radius must be positive and finite; got spectral_radius=-1.",
         ),

@@ -236,6 +236,29 @@ def test_the_agreement_experiment_measures_what_its_file_holds():
         assert_spread_is_that_of_the_trials(stored[key], len(agreement.SEEDS), *np.shape(one[key]))
 
 
+SMALL = {  # an arm of each experiment on the shared runner, and what makes its trial quick
+    "neighbours": ("two", "2", {"size": 20}),
+    "places": ("one layer", "causal, start token", {"size": 20}),
+    "one_head": ("induction", "1 head", {"size": 20}),
+    "pruning": ("recall", "three layers", {"size": 5, "orders": 2}),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_an_experiment_on_the_runner_measures_what_its_file_holds(name: str):
+    experiment = script(name).EXPERIMENT
+    group, arm, quick = SMALL[name]
+    one = experiment.trial(seed=0, steps=2, lr=1e-2, **experiment.arms[group][arm], **quick)
+    assert 0 <= one[experiment.figure] <= experiment.best
+    if experiment.name not in STORED:
+        return
+    from _runner import Job, stored_trials
+
+    for trial in stored_trials(experiment, FOLDER):  # refuses other settings
+        assert trial.keys() == {*Job._fields, *one, "seconds"}
+        assert trial["lr"] in experiment.rates and trial["times"] in (1, 4, 16)
+
+
 def assert_spread_is_that_of_the_trials(entry: dict, *shape: int):
     trials = np.array(entry["trials"])
     assert trials.shape == shape

@@ -120,21 +120,24 @@ def test_a_module_is_its_function_with_weights(module, inputs):
         ),
         (
             lambda s, z: s.multiplicative_scores(z(3, 7), z(5, 6), z(6, 7)),
-            r"W must be \(d_q, d_k\) = \(7, 6\), the widths of Q and K; got \(6, 7\)",
+            r"keys and W must have the same width d_k; got K \(5, 6\) with d_k=6 and W \(6, 7\) with d_k=7",
         ),
         (
             lambda s, z: s.additive_scores(z(3, 7), z(5, 6), z(7, 4), z(6, 2), z(4)),
-            r"W_q, W_k and v must share the hidden width d_a; got W_q \(7, 4\), W_k \(6, 2\) and v \(4,\)",
+            r"W_q and W_k must have the same width d_a; got W_q \(7, 4\) with d_a=4 and W_k \(6, 2\) with d_a=2",
         ),
         (
             lambda s, z: s.additive_scores(z(3, 7), z(5, 6), z(4, 7), z(6, 4), z(4)),
-            r"W_q must be \(d_q, d_a\) with d_q=7, the width of Q; got \(4, 7\). Weights are stored \(in, out\).",
+            r"queries and W_q must have the same width d_q; got Q \(3, 7\) with d_q=7 and W_q .* stored \(in, out\).",
         ),
         (
             lambda s, z: s.scaled_dot_scores(z(7), z(5, 7)),
-            r"Q needs two axes or more, positions and width; got \(7,\)",
+            r"Q needs two axes or more, \(\*b, m, d_k\); got \(7,\)",
         ),
-        (lambda s, z: s.cosine_scores(z(2, 3, 7), z(3, 3, 7)), "all arrays must have the same batch axes"),
+        (
+            lambda s, z: s.cosine_scores(z(2, 3, 7), z(3, 3, 7)),
+            r"queries and keys must have the same batch axes; got Q \(2, 3, 7\) and K \(3, 3, 7\).",
+        ),
     ],
 )
 def test_wrong_widths_get_one_clear_sentence_from_both_twins(module, call, sentence):

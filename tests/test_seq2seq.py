@@ -48,9 +48,9 @@ def test_logits_and_weights_have_the_shapes_of_the_book(options: dict):
     assert model(source, mask, said).shape == (B, M, VOCAB_Y)
     if options["attention"] == "none":
         with pytest.raises(ValueError, match='attention="none" has no weights; train "additive" or "dot"'):
-            model.weights(source, mask, said)
+            model.attention_weights(source, mask, said)
     else:
-        P = model.weights(source, mask, said)
+        P = model.attention_weights(source, mask, said)
         assert P.shape == (B, M, N)
         torch.testing.assert_close(P.sum(-1), torch.ones(B, M).double())
 
@@ -65,9 +65,9 @@ def test_padding_changes_nothing(options: dict):
     )
     torch.testing.assert_close(model(longer, hidden, said), model(source, mask, said))
     if options["attention"] != "none":
-        P = model.weights(longer, hidden, said)
+        P = model.attention_weights(longer, hidden, said)
         assert not P[..., N:].any()
-        torch.testing.assert_close(P[..., :N], model.weights(source, mask, said))
+        torch.testing.assert_close(P[..., :N], model.attention_weights(source, mask, said))
 
 
 @pytest.mark.parametrize("options", VARIANTS)
@@ -98,7 +98,11 @@ def test_additive_attention_looks_with_the_state_before_the_step_and_dot_with_th
     changed[:, 2] = (said[:, 2] - 2) % (VOCAB_Y - 3) + 3
     for attention, first in (("additive", 3), ("dot", 2)):
         model = tiny(attention=attention)
-        moved = (model.weights(source, mask, said) - model.weights(source, mask, changed)).abs().amax((0, 2))
+        moved = (
+            (model.attention_weights(source, mask, said) - model.attention_weights(source, mask, changed))
+            .abs()
+            .amax((0, 2))
+        )
         assert not moved[:first].any() and (moved[first:] > 0).all()
 
 
@@ -225,7 +229,7 @@ def test_reversal_is_learned_and_the_weights_find_the_anti_diagonal():
     unseen = symbol_batch(task.source, task.target)
     assert accuracy(model, unseen).token > 0.95
     t = tensors(unseen)
-    P = model.weights(t.source, t.source_mask, t.target_in).detach().numpy()[:, :5, :5]
+    P = model.attention_weights(t.source, t.source_mask, t.target_in).detach().numpy()[:, :5, :5]
     gold = links_from_weights(task.weights[0])
     found = np.mean([len(links_from_weights(p) & gold) / 5 for p in P])
     assert found > 0.9

@@ -51,7 +51,7 @@ def test_close_means_equal_shapes_too():
 
 def test_weights_are_copied_with_the_one_transpose(rng):
     weights = AttentionWeights(*(rng.normal(size=shape) for shape in [(2, 3), (5, 3), (5, 7)]))
-    module = AttentionLayer(d_query=2, d_input=5, d_k=3, d_v=7).double()
+    module = AttentionLayer(d_model=2, d_source=5, d_k=3, d_v=7).double()
     copy_weights(weights, module)
     assert torch.equal(module.W_Q.weight, torch.tensor(weights.W_Q.T))
 
@@ -59,13 +59,13 @@ def test_weights_are_copied_with_the_one_transpose(rng):
 def test_weights_that_are_a_view_read_backwards_are_copied_too(rng):
     """PyTorch knows no negative strides."""
     forwards = AttentionWeights(*(rng.normal(size=shape) for shape in [(2, 3), (5, 3), (5, 7)]))
-    module = AttentionLayer(d_query=2, d_input=5, d_k=3, d_v=7).double()
+    module = AttentionLayer(d_model=2, d_source=5, d_k=3, d_v=7).double()
     copy_weights(AttentionWeights(*(W[:, ::-1] for W in forwards)), module)
     assert torch.equal(module.W_V.weight, torch.tensor(forwards.W_V.T).flip(0))
 
 
 def test_weights_that_do_not_fit_are_refused_and_nothing_is_changed(rng):
-    module = AttentionLayer(d_query=2, d_input=5, d_k=3, d_v=7).double()
+    module = AttentionLayer(d_model=2, d_source=5, d_k=3, d_v=7).double()
     before = {name: value.clone() for name, value in module.state_dict().items()}
     wrong = AttentionWeights(*(rng.normal(size=shape) for shape in [(2, 3), (5, 3), (7, 5)]))
     with pytest.raises(ValueError, match=r"copy_weights: W_V must be \(in, out\) = \(5, 7\); got \(7, 5\)"):
@@ -85,7 +85,7 @@ def test_weights_that_are_parameters_are_copied_as_they_are(rng):
     Q, K = rng.normal(size=(7, 2)), rng.normal(size=(11, 5))
     assert_close(module(torch.tensor(Q), torch.tensor(K)), additive_scores(Q, K, *weights)[0], "float64")
     with pytest.raises(ValueError, match="copy_weights: AttentionLayer must have a weight W_q; it has none"):
-        copy_weights(weights, AttentionLayer(d_query=2, d_input=5, d_k=3, d_v=7))
+        copy_weights(weights, AttentionLayer(d_model=2, d_source=5, d_k=3, d_v=7))
 
 
 def test_tensors_can_be_compared_with_arrays_even_where_numpy_lacks_the_dtype():

@@ -1,6 +1,8 @@
 """The workflows run what a reader can run, with actions that cannot change; and the link check finds the dead."""
 
+import json
 import re
+import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,7 +13,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
-import check_links  # noqa: E402
+import set_address  # noqa: E402
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 USES = re.compile(r"^\s*-?\s*uses:\s*(.*)$", re.M)
@@ -59,12 +61,16 @@ def test_what_a_workflow_runs_exists_and_it_may_do_no_more_than_it_must(path):
 
 class Answers(BaseHTTPRequestHandler):
     def do_GET(self):
-        status = {"/gone": 404, "/shy": 403, "/moved": 301, "/dead-end": 301}.get(self.path, 200)
+        status = {"/gone": 404, "/shy": 403, "/unknown": 401, "/moved": 301, "/dead-end": 301}.get(
+            self.path, 200
+        )
         self.send_response(status)
         if status == 301:
             self.send_header("Location", "/here" if self.path == "/moved" else "/gone")
         self.send_header("Content-Length", "0")
         self.end_headers()
+
+    do_HEAD = do_GET
 
     def log_message(self, format, *args):
         pass
@@ -78,24 +84,19 @@ def server():
     running.shutdown()
 
 
-@pytest.mark.parametrize(
-    ("path", "why"),
-    [("/here", ""), ("/moved", ""), ("/shy", ""), ("/gone", "answers 404"), ("/dead-end", "answers 404")],
-)
-def test_an_address_is_dead_if_nothing_is_there(server, path, why):
-    assert check_links.fault(server + path) == why
-
-
-def test_an_address_where_nobody_answers_is_dead():
-    assert check_links.fault("http://127.0.0.1:9/") == "ConnectionError"
-
-
-def test_addresses_are_read_from_texts_without_what_follows_them():
-    text = "[a](https://a.org/x_(y)), <https://b.org/>. **https://c.org/p?q=1** and http://localhost:8000/ or https://d.example/"
-    assert check_links.named_in(text) == {"https://a.org/x_(y)", "https://b.org/", "https://c.org/p?q=1"}
-
-
-def test_the_texts_name_outside_addresses_and_our_own_are_not_among_them():
-    places = check_links.outside(ROOT)
-    assert places["https://creativecommons.org/licenses/by/4.0/legalcode"] == ["LICENSE-TEXT"]
-    assert not [address for address in places if "attention-executed" in address]
+def test_the_link_check_as_the_book_sets_it_finds_what_is_dead_and_nothing_else(tmp_path, server):
+    config = yaml.safe_load((ROOT / "_config.yml").read_text())["sphinx"]["config"]
+    settings = {key: value for key, value in config.items() if key.startswith("linkcheck_")}
+    (tmp_path / "conf.py").write_text("\n".join(f"{key} = {value!r}" for key, value in settings.items()))
+    asked = ["/here", "/moved", "/unknown", "/gone", "/dead-end"]
+    ours = set_address.wanted(ROOT)["site"] + "no-such-page.html"
+    links = [server + path for path in asked] + [ours, "http://127.0.0.1:9/nobody"]
+    (tmp_path / "index.rst").write_text("Links\n=====\n\n" + "\n".join(f"- {link}" for link in links))
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", "linkcheck", tmp_path, tmp_path / "out"]
+    assert subprocess.run(command, capture_output=True).returncode != 0
+    lines = (tmp_path / "out" / "output.json").read_text().splitlines()
+    found = {row["uri"].removeprefix(server): row["status"] for row in map(json.loads, lines)}
+    assert {link for link, status in found.items() if status == "broken"} == {
+        "/gone", "/dead-end", "http://127.0.0.1:9/nobody"
+    }  # fmt: skip
+    assert found[ours] == "ignored"

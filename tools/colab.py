@@ -25,6 +25,7 @@ from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).resolve().parent.parent
 BASE = ROOT / ".venv-colab"
+TOO_NEW = sys.version_info >= (3, 14)  # Colab's packages have no wheels for it
 REQUIREMENTS = ROOT / "tests" / "colab-requirements.txt"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # Colab's own module keeps the address of its widget manager where anywidget looks for it.
@@ -158,4 +159,5 @@ def widgets(notebook: Any) -> list[Any]:
 
 
 if __name__ == "__main__":
-    set_up()
+    if not TOO_NEW:
+        set_up()

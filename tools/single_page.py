@@ -17,7 +17,7 @@ import yaml
 from bs4 import BeautifulSoup, Tag
 
 ON_SCREEN_ONLY = (
-    "script, template, form, .headerlink, .copybtn, .ledger-tools, "
+    "script, template, form, .headerlink, .copybtn, .ledger-tools, .page-foot, .enlarge, .start, #what-you-have-read, "
     "details.above-input, .frame-exercise > details"
 )
 REFERS_TO_IDS = ("for", "aria-labelledby", "aria-describedby", "aria-controls")

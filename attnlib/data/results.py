@@ -13,6 +13,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from attnlib.shapes import Array
+
 FOLDER = Path(__file__).parent / "results"
 LARGEST = 300_000  # bytes: a result is read, reviewed and shipped with the package
 
@@ -48,9 +52,33 @@ def save_result(
             "Round the numbers or store fewer."
         )
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{name}.json"
-    file.write_text(text + "\n", encoding="utf-8")
+    file, half = folder / f"{name}.json", folder / f"{name}.part"
+    half.write_text(text + "\n", encoding="utf-8")
+    half.replace(file)  # at once: who is stopped here leaves the old result whole
     return file
+
+
+def measured(result: Mapping[str, Any], group: str, arm: str, times: int, key: str = "accuracy") -> Array:
+    """What an experiment that was run for 1, 4 or 16 `times` the steps measured: one entry for each compared seed.
+
+    >>> trial = {"group": "two", "arm": "1 head", "times": 4, "lr": 0.1}
+    >>> result = {"settings": {"seeds": [0, 1]}, "trials": [{**trial, "seed": s, "accuracy": s / 2} for s in (1, 0, 9)]}
+    >>> measured(result, "two", "1 head", times=4)
+    array([0. , 0.5])
+    """
+    wanted = (group, arm, times)
+    found = {
+        one["seed"]: one[key]
+        for one in result["trials"]
+        if (one["group"], one["arm"], one["times"]) == wanted and one["seed"] in result["settings"]["seeds"]
+    }
+    return np.array([found[seed] for seed in sorted(found)])
+
+
+def budgets(result: Mapping[str, Any], group: str, arm: str) -> list[int]:
+    """How many times the steps an arm was trained for, wherever all its seeds are there."""
+    seeds = len(result["settings"]["seeds"])
+    return [times for times in (1, 4, 16) if len(measured(result, group, arm, times)) == seeds]
 
 
 def provenance(seeds: Sequence[int], command: str, seconds: float, device: str) -> dict[str, Any]:

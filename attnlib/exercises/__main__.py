@@ -18,11 +18,11 @@ import time
 import traceback
 from pathlib import Path
 
-from attnlib.exercises import learner, store
-from attnlib.exercises.comparing import trimmed
-from attnlib.exercises.model import CodeExercise, Exercise
-from attnlib.exercises.registry import exercises, find
-from attnlib.exercises.results import Result
+from attnlib.exercises.engine import learner, store
+from attnlib.exercises.engine.errors import trimmed
+from attnlib.exercises.engine.model import CodeExercise, Exercise
+from attnlib.exercises.engine.registry import exercises, find
+from attnlib.exercises.engine.results import Result
 
 
 def list_all() -> int:
@@ -46,9 +46,9 @@ def show(id: str) -> int:
 def start_of(one: Exercise) -> str:
     """The code that an answer starts from."""
     if isinstance(one, CodeExercise):
-        imports = "\n".join(f"import {package}" for package in ("numpy as np", *one.needs))
-        head = f"import math\n\n{imports}\n\nfrom attnlib.exercises import exercise"
-        return f'{head}\n\n\n@exercise("{one.id}")\n{one.stub}'
+        return (
+            f'{one.preamble}\nfrom attnlib.exercises import exercise\n\n\n@exercise("{one.id}")\n{one.stub}'
+        )
     return f'from attnlib.exercises import check\n\ncheck("{one.id}", ...)\n'
 
 

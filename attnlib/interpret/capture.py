@@ -1,8 +1,8 @@
 """Read what happens inside a model, without a flag in the model.
 
-Book: patterns-and-entropy, heads-at-work. A module that can say who looks where has a method `attention_weights` (or
-`weights`) that takes what `forward` takes; while somebody captures, it is asked after each forward. The forward itself
-stays the fast one that never forms the weights.
+Book: patterns-and-entropy, heads-at-work. A module that can say who looks where has a method `attention_weights` that
+takes what `forward` takes; while somebody captures, it is asked before each forward, which may add to a cache. The
+forward itself stays the fast one that never forms the weights.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,8 +11,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-
-WEIGHTS = ("attention_weights", "weights")  # the names of the method, first come first served
 
 
 @contextmanager
@@ -23,9 +21,9 @@ def capture(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     model is as it was, also if something in it failed.
 
     >>> from attnlib.nn.attention import AttentionLayer
-    >>> layer = AttentionLayer(d_query=3, d_input=3, d_k=2, d_v=2)
+    >>> layer = AttentionLayer(d_model=3, d_k=2, d_v=2)
     >>> with capture(layer) as seen:
-    ...     Y = layer(torch.ones(1, 4, 3), torch.ones(1, 4, 3))
+    ...     Y = layer(torch.ones(1, 4, 3))
     >>> sorted(seen), seen["P"][0, 0]
     (['P', 'W_K', 'W_Q', 'W_V', 'output'], tensor([0.2500, 0.2500, 0.2500, 0.2500]))
     """
@@ -33,22 +31,30 @@ def capture(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     hooks = []
     try:
         for name, module in model.named_modules():
-            hooks.append(module.register_forward_hook(_recorder(name, seen), with_kwargs=True))
+            if callable(getattr(type(module), "attention_weights", None)):
+                hooks.append(module.register_forward_pre_hook(_asker(name, seen), with_kwargs=True))
+            hooks.append(module.register_forward_hook(_recorder(name, seen)))
         yield seen
     finally:
         for hook in hooks:
             hook.remove()
 
 
-def _recorder(name: str, seen: dict[str, Tensor]) -> Callable[..., None]:
-    """A hook that writes the output of the module `name`, and its weights if it has any."""
+def _asker(name: str, seen: dict[str, Tensor]) -> Callable[..., None]:
+    """A hook that writes the weights of the module `name`."""
 
-    def record(module: nn.Module, inputs: tuple[Any, ...], options: dict[str, Any], output: Any) -> None:
+    def ask(module: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
+        with torch.no_grad():
+            seen[f"{name}.P".removeprefix(".")] = module.attention_weights(*inputs, **options).detach()
+
+    return ask
+
+
+def _recorder(name: str, seen: dict[str, Tensor]) -> Callable[..., None]:
+    """A hook that writes the output of the module `name`."""
+
+    def record(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
         if isinstance(output, Tensor):
             seen[name or "output"] = output.detach()
-        asking = [getattr(module, way) for way in WEIGHTS if callable(getattr(type(module), way, None))]
-        if asking:
-            with torch.no_grad():
-                seen[f"{name}.P".removeprefix(".")] = asking[0](*inputs, **options).detach()
 
     return record

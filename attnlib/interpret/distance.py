@@ -6,11 +6,12 @@ Every row counts by its mass, so a query that may look nowhere counts nothing.
 
 import numpy as np
 
-from attnlib.reference import _check
-from attnlib.shapes import Array, Float, Int
+from attnlib import rules
+from attnlib.shapes import Array, Float, Int, checked
 
 
-def mean_distance(P: Float[Array, "*b n n"]) -> Float[Array, "*b"] | np.floating:
+@checked
+def mean_distance(P: Float[Array, "*b m n"]) -> Float[Array, "*b"] | np.floating:
     """How many positions away a query looks, on average over its weights and over all queries (eq-mean-distance).
 
     >>> mean_distance(np.array([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.0, 0.5]]))  # distances 1, 0 and 2 or 0
@@ -21,7 +22,8 @@ def mean_distance(P: Float[Array, "*b n n"]) -> Float[Array, "*b"] | np.floating
     return (P * abs(i - i[:, None])).sum(axis=(-2, -1)) / mass  # eq-mean-distance  (*b)
 
 
-def offset_histogram(P: Float[Array, "*b n n"]) -> Float[Array, "*b offsets"]:
+@checked
+def offset_histogram(P: Float[Array, "*b m n"]) -> Float[Array, "*b offsets"]:
     """The share of all weight that looks o = j - i positions ahead, for o = -(n-1) ... n-1 (eq-offset-histogram).
 
     Uniform attention has a triangle, not a flat line: there are more pairs of neighbours than pairs of ends.
@@ -45,8 +47,7 @@ def offsets(n: int) -> Int[Array, "offsets"]:
 
 def _check_square(who: str, P: Float[Array, "*b n m"]) -> Float[Array, "*b"]:
     """The total weight of each matrix, which must be square and have some."""
-    _check.matrices(who, P=P)
-    _check.probabilities(who, P)
+    rules.probabilities(who, P)
     if P.shape[-1] != P.shape[-2]:
         raise ValueError(
             f"{who}: a distance needs queries and keys at the same positions; got P {P.shape} with "

@@ -41,7 +41,7 @@ def all_gated(model: nn.Module, gates: Sequence[Tensor] | Tensor) -> Iterator[No
 
 def _ones(rows: int, layer: MultiHeadAttention) -> Float[Tensor, "rows heads"]:
     """Gates that change nothing, where the layer computes and as it computes."""
-    return torch.ones(rows, layer.n_heads).to(layer.W_O.weight)
+    return torch.ones(rows, layer.n_heads).to(next(layer.parameters()))
 
 
 @torch.no_grad()

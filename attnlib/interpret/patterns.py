@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attnlib import rules
 from attnlib.interpret.distance import offset_histogram, offsets
-from attnlib.reference import _check
 from attnlib.reference.ops import entropy
-from attnlib.shapes import Array, Bool, Float
+from attnlib.shapes import Array, Bool, Float, checked
 
 
 class Pattern(NamedTuple):
@@ -26,7 +26,8 @@ class Pattern(NamedTuple):
     evenness: float  # mean entropy over its bound: 0 looks at one key, 1 at all alike
 
 
-def measure_pattern(P: Float[Array, "b n n"], mask: Bool[Array, "*#b #n #n"] | None = None) -> Pattern:
+@checked
+def measure_pattern(P: Float[Array, "*b m n"], mask: Bool[Array, "*#b #m #n"] | None = None) -> Pattern:
     """The measures of one head over many inputs.
 
     >>> previous = np.tile(np.eye(4, k=-1), (3, 1, 1))  # every query looks one back; the first looks nowhere
@@ -51,8 +52,7 @@ def measure_pattern(P: Float[Array, "b n n"], mask: Bool[Array, "*#b #n #n"] | N
 
 def _check_head(who: str, P: Array) -> None:
     """One head's weights for several inputs, some of which look somewhere."""
-    _check.matrices(who, P=P)
-    _check.probabilities(who, P)
+    rules.probabilities(who, P)
     if P.ndim != 3:
         raise ValueError(
             f"{who}: P must hold one head's weights, (inputs, m, n); got {P.shape}. "
@@ -80,7 +80,8 @@ def name_pattern(pattern: Pattern) -> str:
     return next((name for name, share in shares.items() if share > 0.5), "diffuse")
 
 
-def content_share(P: Float[Array, "b n n"]) -> float:
+@checked
+def content_share(P: Float[Array, "*b m n"]) -> float:
     """The share of weight that would have to move to make all inputs' weights the same: 0 if only positions matter.
 
     It is the total-variation distance of P from its mean over the inputs, per row, averaged over the rows that look
@@ -98,6 +99,7 @@ def content_share(P: Float[Array, "b n n"]) -> float:
     return float(0.5 * (abs(P - mean) * looks).sum() / P.sum())
 
 
+@checked
 def evenness(P: Float[Array, "*b m n"], mask: Bool[Array, "*#b #m #n"] | None = None) -> Float[Array, "*b m"]:
     """Each row's entropy over its bound, log of the keys it may see; NaN where it sees fewer than two or looks at none.
 
@@ -106,40 +108,27 @@ def evenness(P: Float[Array, "*b m n"], mask: Bool[Array, "*#b #m #n"] | None = 
     >>> evenness(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]), np.array([[True, True, False], [True, True, True]]))
     array([1., 0.])
     """
-    _check.matrices("evenness", P=P)
-    _check.boolean_mask("evenness", mask, P.shape)
     visible = np.full(P.shape[:-1], P.shape[-1]) if mask is None else np.broadcast_to(mask, P.shape).sum(-1)
     defined = (visible > 1) & (P.sum(axis=-1) > 0)
     bound = np.where(defined, np.log(np.maximum(visible, 2)), math.nan)
     return entropy(P) / bound
 
 
-def mass_on(P: Float[Array, "*b m n"], truth: Float[Array, "*#b #m n"]) -> float:
+@checked
+def mass_on(P: Float[Array, "*b m n"], truth: Float[Array, "*#b #m #n"]) -> float:
     """The share of weight where the truth has its own, over the rows for which there is a truth.
 
     >>> mass_on(np.array([[0.9, 0.1], [0.5, 0.5]]), truth=np.array([[1.0, 0.0], [0.0, 0.0]]))  # row 1 does not count
     0.9
     """
-    _check.matrices("mass_on", P=P)
-    T = _as_truth(truth, P)
+    T = np.broadcast_to(truth, P.shape)
     if not (T > 0).any():
         raise ValueError("mass_on: some row must have a true place to look at; got a truth of zeros.")
     counts = T.sum(axis=-1) > 0
     return float((P * (T > 0)).sum(axis=-1)[counts].mean())
 
 
-def _as_truth(truth: Array, P: Array) -> Array:
-    """The truth for each of P's rows; one truth may serve all inputs."""
-    _check.floats("mass_on", truth=truth)
-    try:
-        return np.broadcast_to(truth, P.shape)
-    except ValueError:
-        raise ValueError(
-            f"mass_on: truth must broadcast to the shape of P {P.shape}; got {truth.shape}. "
-            "A truth (b, n, n) for heads (b, h, n, n) becomes (b, 1, n, n) with `truth[:, None]`."
-        ) from None
-
-
+@checked
 def head_distances(P: Float[Array, "*b h m n"]) -> Float[Array, "h h"]:
     """How differently each pair of heads looks: total-variation distance per row, averaged over rows and inputs.
 
@@ -150,8 +139,5 @@ def head_distances(P: Float[Array, "*b h m n"]) -> Float[Array, "h h"]:
            [0., 0., 1.],
            [1., 1., 0.]])
     """
-    _check.matrices("head_distances", P=P)
-    if P.ndim < 3:
-        raise ValueError(f"head_distances: P needs an axis of heads, (*b, h, m, n); got {P.shape}.")
     heads = np.moveaxis(P, -3, 0)
     return np.array([[0.5 * abs(a - b).sum(axis=-1).mean() for b in heads] for a in heads])

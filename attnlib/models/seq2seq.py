@@ -195,14 +195,14 @@ class Seq2Seq(nn.Module):
         memory = self.encoder(source, source_mask)
         return memory, torch.tanh(self.bridge(memory.summary))
 
-    def weights(
+    def attention_weights(
         self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"], said: Int[Tensor, "b m"]
     ) -> Float[Tensor, "b m n"]:
         """The attention weights for a known translation: row i is where the decoder looked to say token i."""
         P = self.decode(source, source_mask, said).P
         if P is None:
             raise ValueError(
-                'Seq2Seq.weights: a model with attention="none" has no weights; train "additive" or "dot".'
+                'Seq2Seq.attention_weights: a model with attention="none" has no weights; train "additive" or "dot".'
             )
         return P
 

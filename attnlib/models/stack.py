@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from attnlib.nn.masks import causal_mask
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.shapes import Float, Int
 
@@ -96,7 +95,7 @@ class Positions(nn.Module):
                 f"Stack: the learned table places longest={self.table.num_embeddings} tokens; got {n}. "
                 "It has no row for a place it never saw: make longest larger."
             )
-        return X + self.table.weight[:n]
+        return X + self.table(torch.arange(n, device=X.device))
 
 
 class Block(nn.Module):
@@ -107,15 +106,17 @@ class Block(nn.Module):
         d = config.d_model
         self.residual = config.residual
         self.norm = nn.LayerNorm(d) if config.norm else nn.Identity()
-        self.attention = MultiHeadAttention(d_model=d, n_heads=config.n_heads, n_kv_heads=config.n_kv_heads)
+        self.attention = MultiHeadAttention(
+            d_model=d, n_heads=config.n_heads, n_kv_heads=config.n_kv_heads, causal=config.causal
+        )
         self.feed_forward = None
         if config.d_hidden:
             before = nn.LayerNorm(d) if config.norm else nn.Identity()
             inside = (nn.Linear(d, config.d_hidden), nn.ReLU(), nn.Linear(config.d_hidden, d))
             self.feed_forward = nn.Sequential(before, *inside)
 
-    def forward(self, X: Float[Tensor, "b n d_model"], mask: Tensor | None) -> Float[Tensor, "b n d_model"]:
-        O = self.attention(self.norm(X), mask=mask)
+    def forward(self, X: Float[Tensor, "b n d_model"]) -> Float[Tensor, "b n d_model"]:
+        O = self.attention(self.norm(X))
         X = X + O if self.residual else O
         if self.feed_forward is None:
             return X
@@ -137,7 +138,6 @@ class Stack(nn.Module):
 
     def forward(self, tokens: Int[Tensor, "b n"]) -> Float[Tensor, "b n n_out"]:
         X = self.positions(self.embed(tokens))
-        mask = causal_mask(tokens.shape[1], device=tokens.device) if self.config.causal else None
         for block in self.blocks:
-            X = block(X, mask)
+            X = block(X)
         return self.scores(self.norm(X))

@@ -8,56 +8,105 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.attention.bias import causal_lower_right
 
-from attnlib.nn import _check
+from attnlib import rules
+from attnlib.nn import _values
+from attnlib.nn.masks import causal_mask
 from attnlib.nn.ops import masked_softmax
-from attnlib.reference import _check_masks
-from attnlib.shapes import Bool, Float
+from attnlib.shapes import Bool, Float, Number, checked, where
 
 
+@checked
+@_values.values(_values.attended("attend"))
 def attend(
     S: Float[Tensor, "*b m n"], V: Float[Tensor, "*b n d_v"], mask: Bool[Tensor, "*#b #m #n"] | None = None
 ) -> Float[Tensor, "*b m d_v"]:
     """Normalise any scores to weights and average the values with them (eq-attend)."""
-    _check.matrices("attend", S=S, V=V)
-    if S.shape[-1] != V.shape[-2]:
-        raise ValueError(
-            f"attend: there must be one value for each of the n keys; got S {tuple(S.shape)} with n={S.shape[-1]} "
-            f"and V {tuple(V.shape)} with n={V.shape[-2]}."
-        )
-    _check.boolean_mask("attend", mask, tuple(S.shape))
     return masked_softmax(S, mask) @ V  # eq-attend
 
 
+@checked
 def attention_weights(
     Q: Float[Tensor, "*b m d_k"], K: Float[Tensor, "*b n d_k"], mask: Bool[Tensor, "*#b #m #n"] | None = None
 ) -> Float[Tensor, "*b m n"]:
     """The weights of scaled dot-product attention (eq-weights)."""
-    who = "attention_weights"
-    _check.matrices(who, Q=Q, K=K)
-    _check.same_width(who, "queries and keys", "d_k", Q=Q, K=K)
     S = Q @ K.mT / math.sqrt(Q.shape[-1])
-    _check.boolean_mask(who, mask, tuple(S.shape))
     return masked_softmax(S, mask)  # eq-weights
 
 
 def _four_axes(X: Tensor) -> Tensor:
     """(1, 1, m, n) from (m, n): with fewer axes PyTorch's operator takes a program that keeps all the weights."""
-    return X[(None,) * max(0, 4 - X.dim())]
+    return X if X.dim() > 3 else X[(None,) * (4 - X.dim())]
 
 
-def _fused(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> Tensor:
-    """PyTorch's operator. Some answer NaN to a query that may look nowhere: it looks everywhere, then is zeroed."""
-    Q, K, V = _four_axes(Q), _four_axes(K), _four_axes(V)
-    if mask is None:
-        return F.scaled_dot_product_attention(Q, K, V)
-    mask = _four_axes(mask)
-    seen = mask.any(dim=-1, keepdim=True)
-    if bool(seen.all()):
-        return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
-    return torch.where(seen, F.scaled_dot_product_attention(Q, K, V, attn_mask=mask | ~seen), 0.0)
+@checked
+def visible(
+    Q: Float[Tensor, "*b m d_k"],
+    K: Float[Tensor, "*g n d_k"],
+    mask: Bool[Tensor, "*#b #m #n"] | None,
+    causal: bool,
+) -> Bool[Tensor, "..."] | None:
+    """The mask, and under `causal` the past alone: the last query stands at the last key."""
+    m, n = Q.shape[-2], K.shape[-2]
+    if not causal or m == 1:
+        return mask
+    past = causal_mask(n, m, device=Q.device)
+    return past if mask is None else mask & past
 
 
+def _hidden(
+    Q: Tensor, K: Tensor, mask: Tensor | None, bias: Tensor | None, causal: bool
+) -> Float[Tensor, "..."] | Bool[Tensor, "..."] | None:
+    """What the operator takes as `attn_mask`: True = may look, or numbers to add, minus infinity where one may not."""
+    seen = visible(Q, K, mask, causal)
+    if bias is not None:
+        bias = bias.to(Q.dtype)
+        seen = bias if seen is None else bias.masked_fill(~seen, -math.inf)
+    return None if seen is None else _four_axes(seen)
+
+
+@checked
+@_values.values(_values.attention)
+def fused_attention(
+    Q: Float[Tensor, "*b m d_k"],
+    K: Float[Tensor, "*g n d_k"],
+    V: Float[Tensor, "*g n d_v"],
+    mask: Bool[Tensor, "*#b #m #n"] | None = None,
+    bias: Float[Tensor, "*#b #m #n"] | None = None,
+    causal: bool = False,
+    dropout: Number[float, "0..1"] = 0.0,
+) -> Float[Tensor, "*b m d_v"]:
+    """PyTorch's operator with all that a layer may want of it (eq-attention); it never forms the weights.
+
+    A query that may look nowhere gets zeros, and its gradients are finite. Where `causal` is all that hides something,
+    no table of n x n is made: the operator knows the case m = n, and for the last m of n positions PyTorch has a name.
+
+    >>> fused_attention(torch.zeros(2, 1), torch.zeros(2, 1), torch.tensor([[4.0], [8.0]]), causal=True)
+    tensor([[4.],
+            [6.]])
+    """
+    m, n = Q.shape[-2], K.shape[-2]
+    causal = causal and m > 1  # the last position sees all there is
+    alone = causal and mask is None and bias is None
+    whole, hidden = False, None
+    if alone and m == n:
+        whole = True
+    elif alone and not torch.compiler.is_compiling():  # the compiler does not take PyTorch's name for it
+        hidden = causal_lower_right(m, n)
+    else:
+        hidden = _hidden(Q, K, mask, bias, causal)
+    O = F.scaled_dot_product_attention(
+        *(_four_axes(A) for A in (Q, K, V)),
+        attn_mask=hidden,
+        dropout_p=dropout,
+        is_causal=whole,
+        enable_gqa=Q.dim() > 2 and Q.shape[-3] != K.shape[-3],
+    )  # eq-attention
+    return O if Q.dim() > 3 else O.reshape(*Q.shape[:-1], V.shape[-1])
+
+
+@checked
 def scaled_dot_product_attention(
     Q: Float[Tensor, "*b m d_k"],
     K: Float[Tensor, "*b n d_k"],
@@ -72,40 +121,55 @@ def scaled_dot_product_attention(
     >>> scaled_dot_product_attention(Q, K, V)
     tensor([[7.0000]])
     """
-    who = "scaled_dot_product_attention"
-    _check.batched(who, Q=Q, K=K, V=V)
-    _check.same_width(who, "queries and keys", "d_k", Q=Q, K=K)
-    _check.same_count(who, "keys and values", "n", K=K, V=V)
-    _check.boolean_mask(who, mask, (*Q.shape[:-1], K.shape[-2]))
-    O = _fused(Q, K, V, mask).reshape(*Q.shape[:-1], V.shape[-1])  # eq-attention
-    read = sum(array.detach().sum() for array in (O, Q, K))  # NaN and infinity stay visible in a sum
-    if math.isfinite(float(read)):  # of O alone they do not: the operator may answer zeros to a query of NaN
-        return O
-    _check.finite(who, V=V)
-    return attention_weights(Q, K, mask) @ V  # the plain form says which scores are wrong
+    return fused_attention(Q, K, V, mask)  # eq-attention
 
 
 class AttentionLayer(nn.Module):
-    """Attention with separate projections for queries, keys and values (eq-layer)."""
+    """Attention with separate projections from X to a source, or from X to itself (eq-layer).
 
-    def __init__(self, *, d_query: int, d_input: int, d_k: int, d_v: int) -> None:
+    d_source    width of the source; by default that of X
+    """
+
+    @checked
+    def __init__(
+        self,
+        *,
+        d_model: Number[int, "1.."],
+        d_source: Number[int, "1.."] | None = None,
+        d_k: Number[int, "1.."],
+        d_v: Number[int, "1.."],
+    ) -> None:
         super().__init__()
-        _check_masks.sizes("attention_layer", d_query=d_query, d_input=d_input, d_k=d_k, d_v=d_v)
-        self.W_Q = nn.Linear(d_query, d_k, bias=False)
-        self.W_K = nn.Linear(d_input, d_k, bias=False)
-        self.W_V = nn.Linear(d_input, d_v, bias=False)
+        d_source = d_model if d_source is None else d_source
+        self.d_model, self.d_source = d_model, d_source
+        self.W_Q = nn.Linear(d_model, d_k, bias=False)
+        self.W_K = nn.Linear(d_source, d_k, bias=False)
+        self.W_V = nn.Linear(d_source, d_v, bias=False)
 
-    def forward(self, X_Q: Tensor, X: Tensor, mask: Tensor | None = None) -> Tensor:
-        self._check_widths(X_Q, X)
-        return scaled_dot_product_attention(self.W_Q(X_Q), self.W_K(X), self.W_V(X), mask)
+    @checked
+    @where(source="X")
+    def forward(
+        self,
+        X: Float[Tensor, "*b m {self.d_model}"],
+        source: Float[Tensor, "*b n {self.d_source}"] | None = None,
+        mask: Bool[Tensor, "*#b #m #n"] | None = None,
+    ) -> Float[Tensor, "*b m d_v"]:
+        source = self._source(X, source)
+        return scaled_dot_product_attention(self.W_Q(X), self.W_K(source), self.W_V(source), mask)
 
-    def weights(self, X_Q: Tensor, X: Tensor, mask: Tensor | None = None) -> Tensor:
+    @checked
+    @where(source="X")
+    def attention_weights(
+        self,
+        X: Float[Tensor, "*b m {self.d_model}"],
+        source: Float[Tensor, "*b n {self.d_source}"] | None = None,
+        mask: Bool[Tensor, "*#b #m #n"] | None = None,
+    ) -> Float[Tensor, "*b m n"]:
         """Who looks where: (*b, m, n), each row with sum one."""
-        self._check_widths(X_Q, X)
-        return attention_weights(self.W_Q(X_Q), self.W_K(X), mask)
+        source = self._source(X, source)
+        return attention_weights(self.W_Q(X), self.W_K(source), mask)
 
-    def _check_widths(self, X_Q: Tensor, X: Tensor) -> None:
-        _check.matrices("attention_layer", X_Q=X_Q, X=X)
-        _check.same_dtype("attention_layer", X_Q=X_Q, W_Q=self.W_Q.weight)
-        _check.weight("attention_layer", "d_query", "d_k", "X_Q", X_Q.shape[-1], W_Q=self.W_Q.weight.T)
-        _check.weight("attention_layer", "d_input", "d_k", "X", X.shape[-1], W_K=self.W_K.weight.T)
+    def _source(self, X: Tensor, source: Tensor | None) -> Tensor:
+        """What X looks at, itself if it is given nothing else."""
+        rules.dtype_of_the_layer("AttentionLayer", X, self.W_Q)
+        return X if source is None else source

@@ -8,22 +8,18 @@ from contextlib import contextmanager
 
 from torch import Tensor, nn
 
-from attnlib.nn import _check
 from attnlib.nn.multihead import MultiHeadAttention
-from attnlib.reference import _check_heads
-from attnlib.shapes import Float
+from attnlib.shapes import Float, checked
 
 
+@checked
 def gate_heads(Z: Float[Tensor, "*b h m d_v"], gates: Float[Tensor, "*#b h"]) -> Float[Tensor, "*b h m d_v"]:
     """Multiply what each head says with its gate; gates are (h,), or (*b, h) for each sequence (eq-head-gate)."""
-    _check.batched("gate_heads", Z=Z)
-    _check_heads.has_heads("gate_heads", "Z", Z, kind=_check.TENSOR)
-    _check.floats("gate_heads", Z=Z, gates=gates)
-    _check_heads.gates("gate_heads", gates, Z)
     return Z * gates[..., None, None]  # eq-head-gate
 
 
 @contextmanager
+@checked
 def gated_heads(module: MultiHeadAttention, gates: Tensor) -> Iterator[None]:
     """Inside the `with` block the module's heads are multiplied with `gates`; gradients reach the gates.
 

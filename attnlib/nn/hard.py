@@ -10,17 +10,19 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnlib.nn import _check
+from attnlib.nn import _values
 from attnlib.nn.ops import log_softmax, softmax
-from attnlib.reference import _check_variants
-from attnlib.shapes import Float, Int
+from attnlib.shapes import Float, Int, checked
 
 
-def one_hot(index: Int[Tensor, "*b"], P: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+@checked
+def one_hot(index: Int[Tensor, "*b"], P: Float[Tensor, "*#b n"]) -> Float[Tensor, "*b n"]:
     """A one at the drawn key and zeros elsewhere, as many keys and the same dtype as P (eq-hard-attention)."""
     return (index[..., None] == torch.arange(P.shape[-1], device=P.device)).to(P.dtype)
 
 
+@checked
+@_values.values(_values.distributions)
 def sample_hard(P: Float[Tensor, "*b n"], rng: torch.Generator) -> Int[Tensor, "*b"]:
     """One key for each row of P, drawn with its weight as its probability (eq-draw).
 
@@ -28,15 +30,13 @@ def sample_hard(P: Float[Tensor, "*b n"], rng: torch.Generator) -> Int[Tensor, "
     >>> sample_hard(P, torch.Generator().manual_seed(0))
     tensor([1, 0])
     """
-    _check.floats("sample_hard", P=P)
-    _check.probabilities("sample_hard", P)
-    _check_variants.distributions("sample_hard", P)
-    _check_variants.generator("sample_hard", rng, torch.Generator, "torch.Generator().manual_seed(seed)")
     ends = P.detach().double().cumsum(-1)
     u = torch.rand((*P.shape[:-1], 1), generator=rng, dtype=torch.float64, device=rng.device).to(P.device)
     return (ends <= u * ends[..., -1:]).sum(-1)  # eq-draw  (*b)
 
 
+@checked
+@_values.values(_values.drawn_keys)
 def hard_attention(
     P: Float[Tensor, "*b m n"], V: Float[Tensor, "*b n d_v"], index: Int[Tensor, "*b m"]
 ) -> Float[Tensor, "*b m d_v"]:
@@ -48,21 +48,16 @@ def hard_attention(
     >>> hard_attention(P, V, torch.tensor([1]))
     tensor([[3., 4.]])
     """
-    _check.matrices("hard_attention", P=P, V=V)
-    _check_variants.values_for("hard_attention", P, V)
-    _check_variants.drawn("hard_attention", index, P)
-    _check_variants.possible("hard_attention", torch.take_along_dim(P, index[..., None], dim=-1))
     return torch.take_along_dim(V, index[..., None], dim=-2)  # eq-hard-attention  (*b, m, d_v)
 
 
+@checked
 def expected_reward(S: Float[Tensor, "*b n"], R: Float[Tensor, "*b n"]) -> Float[Tensor, "*b"]:
     """The mean of the reward R[j] when key j is drawn from the softmax of S (eq-expected-reward).
 
     >>> expected_reward(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 3.0]))
     tensor(2.)
     """
-    _check.floats("expected_reward", S=S, R=R)
-    _check.same_shape("expected_reward", R=R, S=S)
     return (softmax(S) * R).sum(-1)  # eq-expected-reward  (*b)
 
 
@@ -72,11 +67,14 @@ def _gradient(f: Callable[[Tensor], Tensor], S: Tensor) -> Tensor:
         return torch.autograd.grad(f(S).sum(), S)[0]
 
 
+@checked
 def expected_reward_gradient(S: Float[Tensor, "*b n"], R: Float[Tensor, "*b n"]) -> Float[Tensor, "*b n"]:
     """The exact derivative by the scores: a finite sum needs no draw (eq-expected-reward-gradient)."""
     return _gradient(lambda S: expected_reward(S, R.detach()), S)  # eq-expected-reward-gradient  (*b, n)
 
 
+@checked
+@_values.values(_values.draws("reinforce_loss"))
 def reinforce_loss(
     S: Float[Tensor, "*#b n"],
     index: Int[Tensor, "*b"],
@@ -93,14 +91,13 @@ def reinforce_loss(
     >>> S.grad
     tensor([ 1., -1.])
     """
-    _check.floats("reinforce_loss", S=S)
-    _check_variants.drawn("reinforce_loss", index, S, more=True)
-    _check_variants.one_each("reinforce_loss", reward, index)
     advantage = torch.as_tensor(reward - baseline, dtype=S.dtype, device=S.device).detach()
     L = log_softmax(S).expand(*index.shape, S.shape[-1])
     return -advantage * L.take_along_dim(index[..., None], dim=-1).squeeze(-1)  # eq-reinforce-loss  (*b)
 
 
+@checked
+@_values.values(_values.draws("reinforce_gradient"))
 def reinforce_gradient(
     S: Float[Tensor, "*#b n"],
     index: Int[Tensor, "*b"],
@@ -113,44 +110,41 @@ def reinforce_gradient(
     tensor([[ 0.5000, -0.5000],
             [-1.5000,  1.5000]])
     """
-    _check.floats("reinforce_gradient", S=S)
-    _check_variants.drawn("reinforce_gradient", index, S, more=True)
-    _check_variants.one_each("reinforce_gradient", reward, index)
     each = S.expand(*index.shape, S.shape[-1])
     return -_gradient(lambda S: reinforce_loss(S, index, reward, baseline), each)  # eq-reinforce  (*b, n)
 
 
+@checked
 def score_lengths(P: Float[Tensor, "*b n"]) -> Float[Tensor, "*b n"]:
     """The squared length of the score function, one-hot minus P, for each key that could be drawn (eq-score-length)."""
     each = torch.eye(P.shape[-1], dtype=P.dtype, device=P.device) - P[..., None, :]
     return (each**2).sum(-1)  # eq-score-length  (*b, n)
 
 
+@checked
 def reinforce_variance(
     S: Float[Tensor, "*#b n"], R: Float[Tensor, "*#b n"], baseline: Float[Tensor, "*#b"] | int | float = 0.0
 ) -> Float[Tensor, "*#b"]:
     """The variance of one draw's estimate, summed over the scores (eq-reinforce-variance)."""
-    _check.floats("reinforce_variance", S=S, R=R)
-    _check.same_shape("reinforce_variance", R=R, S=S)
     P = softmax(S)
     advantage = R - torch.as_tensor(baseline, dtype=S.dtype, device=S.device)[..., None]
     mean_square = (P * advantage**2 * score_lengths(P)).sum(-1)
     return mean_square - (expected_reward_gradient(S, R) ** 2).sum(-1)  # eq-reinforce-variance  (*b)
 
 
+@checked
 def optimal_baseline(S: Float[Tensor, "*b n"], R: Float[Tensor, "*b n"]) -> Float[Tensor, "*b"]:
     """The baseline of least variance: the mean reward, each key weighted by its squared score (eq-optimal-baseline).
 
     Where the draw is certain every baseline has variance zero, and the expected reward is returned.
     """
-    _check.floats("optimal_baseline", S=S, R=R)
-    _check.same_shape("optimal_baseline", R=R, S=S)
     P = softmax(S)
     W = P * score_lengths(P)
     W = torch.where(W.sum(-1, keepdim=True) > 0, W, P)
     return (W * R).sum(-1) / W.sum(-1)  # eq-optimal-baseline  (*b)
 
 
+@checked
 def straight_through_attention(
     S: Float[Tensor, "*b m n"], V: Float[Tensor, "*b n d_v"], index: Int[Tensor, "*b m"]
 ) -> Float[Tensor, "*b m d_v"]:

@@ -5,35 +5,34 @@ The book derives it in eq-head-dimension, eq-split-heads and eq-merge-heads (Cha
 
 from torch import Tensor
 
-from attnlib.nn import _check
-from attnlib.reference import _check_heads, _check_masks
-from attnlib.shapes import Bool, Float
+from attnlib import rules
+from attnlib.shapes import Bool, Float, Number, checked
 
 
-def split_heads(X: Float[Tensor, "*b n d"], n_heads: int) -> Float[Tensor, "*b {n_heads} n d_head"]:
+@checked
+def split_heads(
+    X: Float[Tensor, "*b n d"], n_heads: Number[int, "1.."]
+) -> Float[Tensor, "*b {n_heads} n d_head"]:
     """Cut the width into n_heads equal parts and bring the heads in front of the positions (eq-split-heads).
 
     A view: nothing is copied.
     """
-    _check.batched("split_heads", X=X)
-    _check_heads.splits_evenly("split_heads", "the width d", X.shape[-1], "n_heads", n_heads)
+    rules.splits_evenly("split_heads", "the width d", X.shape[-1], "n_heads", n_heads)
     return X.unflatten(-1, (n_heads, -1)).transpose(-2, -3)  # eq-split-heads  (*b, h, n, d_head)
 
 
+@checked
 def merge_heads(Z: Float[Tensor, "*b h n d_head"]) -> Float[Tensor, "*b n d"]:
     """Put the heads side by side again, in order (eq-merge-heads).
 
     Copies if the heads lie one after the other in memory; PyTorch's fused attention leaves them side by side.
     """
-    _check.batched("merge_heads", Z=Z)
-    _check_heads.has_heads("merge_heads", "Z", Z, kind=_check.TENSOR)
     return Z.transpose(-2, -3).flatten(-2)  # eq-merge-heads  (*b, n, h d_head)
 
 
-def mask_for_heads(mask: Bool[Tensor, "..."] | None, axes: int) -> Bool[Tensor, "..."] | None:
+@checked
+def mask_for_heads(mask: Bool[Tensor, "..."] | None, axes: Number[int, "1.."]) -> Bool[Tensor, "..."] | None:
     """The mask with an axis of heads; a mask with at most `axes` axes is shared by all heads."""
     if mask is None:
         return None
-    _check_masks.boolean("mask_for_heads", kind=_check.TENSOR, mask=mask)
-    _check_masks.sizes("mask_for_heads", axes=axes)
     return mask if mask.dim() > axes or mask.dim() < 2 else mask[..., None, :, :]

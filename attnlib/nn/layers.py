@@ -14,26 +14,26 @@ class SelfAttention(nn.Module):
 
     def __init__(self, *, d_model: int, d_k: int, d_v: int) -> None:
         super().__init__()
-        self.layer = AttentionLayer(d_query=d_model, d_input=d_model, d_k=d_k, d_v=d_v)
+        self.layer = AttentionLayer(d_model=d_model, d_k=d_k, d_v=d_v)
 
     def forward(self, X: Tensor, mask: Tensor | None = None) -> Tensor:
-        return self.layer(X, X, mask)  # eq-self-attention
+        return self.layer(X, mask=mask)  # eq-self-attention
 
     def attention_weights(self, X: Tensor, mask: Tensor | None = None) -> Tensor:
         """Who looks where: (*b, n, n)."""
-        return self.layer.weights(X, X, mask)
+        return self.layer.attention_weights(X, mask=mask)
 
 
 class CrossAttention(nn.Module):
-    """Queries come from X, keys and values from the source Y (eq-cross-attention)."""
+    """Queries come from X, keys and values from the source (eq-cross-attention)."""
 
-    def __init__(self, *, d_x: int, d_y: int, d_k: int, d_v: int) -> None:
+    def __init__(self, *, d_model: int, d_source: int, d_k: int, d_v: int) -> None:
         super().__init__()
-        self.layer = AttentionLayer(d_query=d_x, d_input=d_y, d_k=d_k, d_v=d_v)
+        self.layer = AttentionLayer(d_model=d_model, d_source=d_source, d_k=d_k, d_v=d_v)
 
-    def forward(self, X: Tensor, Y: Tensor, mask: Tensor | None = None) -> Tensor:
-        return self.layer(X, Y, mask)  # eq-cross-attention
+    def forward(self, X: Tensor, source: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.layer(X, source, mask)  # eq-cross-attention
 
-    def attention_weights(self, X: Tensor, Y: Tensor, mask: Tensor | None = None) -> Tensor:
+    def attention_weights(self, X: Tensor, source: Tensor, mask: Tensor | None = None) -> Tensor:
         """Who looks where: (*b, m, n)."""
-        return self.layer.weights(X, Y, mask)
+        return self.layer.attention_weights(X, source, mask)

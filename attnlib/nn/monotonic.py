@@ -7,11 +7,11 @@ The book derives it in eq-monotonic-scan, eq-monotonic-reach and eq-monotonic-al
 import torch
 from torch import Tensor
 
-from attnlib.nn import _check
-from attnlib.reference import _check_variants
-from attnlib.shapes import Bool, Float
+from attnlib.nn import _values
+from attnlib.shapes import Bool, Float, checked
 
 
+@checked
 def monotonic_scan(Z: Bool[Tensor, "*b m n"]) -> Bool[Tensor, "*b m n"]:
     """The alignment of a reader that stops at key j of query i wherever Z[i, j] says so (eq-monotonic-scan).
 
@@ -22,7 +22,6 @@ def monotonic_scan(Z: Bool[Tensor, "*b m n"]) -> Bool[Tensor, "*b m n"]:
             [0, 0, 1],
             [0, 0, 0]], dtype=torch.int32)
     """
-    _check_variants.decisions("monotonic_scan", Z)
     m, n = Z.shape[-2:]
     keys = torch.arange(n, device=Z.device)
     start = torch.zeros((*Z.shape[:-2], 1), dtype=torch.long, device=Z.device)
@@ -34,6 +33,8 @@ def monotonic_scan(Z: Bool[Tensor, "*b m n"]) -> Bool[Tensor, "*b m n"]:
     return torch.stack(rows, -2)
 
 
+@checked
+@_values.values(_values.selections("hard_monotonic_alignment"))
 def hard_monotonic_alignment(p: Float[Tensor, "*b m n"]) -> Float[Tensor, "*b m n"]:
     """The alignment at test time: the reader stops where stopping is likelier than not (eq-monotonic-scan).
 
@@ -41,11 +42,11 @@ def hard_monotonic_alignment(p: Float[Tensor, "*b m n"]) -> Float[Tensor, "*b m 
     tensor([[0., 1., 0.],
             [0., 0., 1.]])
     """
-    _check.matrices("hard_monotonic_alignment", p=p)
-    _check_variants.selection_probabilities("hard_monotonic_alignment", p)
     return monotonic_scan(p > 0.5).to(p.dtype)  # eq-monotonic-scan  (*b, m, n)
 
 
+@checked
+@_values.values(_values.selections("sample_monotonic_alignment"))
 def sample_monotonic_alignment(p: Float[Tensor, "*b m n"], rng: torch.Generator) -> Float[Tensor, "*b m n"]:
     """One random alignment: at each key that it reaches, the reader stops with probability p (eq-monotonic-scan).
 
@@ -53,15 +54,12 @@ def sample_monotonic_alignment(p: Float[Tensor, "*b m n"], rng: torch.Generator)
     tensor([[0., 1.],
             [0., 1.]])
     """
-    _check.matrices("sample_monotonic_alignment", p=p)
-    _check_variants.selection_probabilities("sample_monotonic_alignment", p)
-    _check_variants.generator(
-        "sample_monotonic_alignment", rng, torch.Generator, "torch.Generator().manual_seed(seed)"
-    )
     u = torch.rand(p.shape, generator=rng, dtype=torch.float64, device=rng.device).to(p.device)
     return monotonic_scan(u < p).to(p.dtype)  # eq-monotonic-scan  (*b, m, n)
 
 
+@checked
+@_values.values(_values.selections("monotonic_alignment"))
 def monotonic_alignment(p: Float[Tensor, "*b m n"]) -> Float[Tensor, "*b m n"]:
     """The mean of all random alignments, which has a slope where each single one has none (eq-monotonic-alignment).
 
@@ -71,8 +69,6 @@ def monotonic_alignment(p: Float[Tensor, "*b m n"]) -> Float[Tensor, "*b m n"]:
     tensor([[0.5000, 0.2500],
             [0.2500, 0.5000]])
     """
-    _check.matrices("monotonic_alignment", p=p)
-    _check_variants.selection_probabilities("monotonic_alignment", p)
     m, n = p.shape[-2:]
     before = torch.zeros_like(p[..., 0, :])
     before[..., 0] = 1  # the reader starts at the first key

@@ -1,54 +1,31 @@
-"""The twin of `attnlib.reference.multihead`: a home for the weights of multi-head attention, and a decoder's memory.
+"""The twin of `attnlib.reference.multihead`: a home for the weights of multi-head attention.
 
-The book derives it in eq-head, eq-multi-head, eq-multi-head-sum and eq-grouped-query (Chapter 3).
+The book derives it in eq-head, eq-multi-head, eq-multi-head-sum and eq-grouped-query (Chapter 3). What a decoder
+remembers from step to step is in `attnlib.nn.cache`.
 """
 
+from collections.abc import Callable
+
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnlib.nn import _check
-from attnlib.nn.attention import attention_weights, scaled_dot_product_attention
+from attnlib import rules
+from attnlib.nn.attention import fused_attention, visible
+from attnlib.nn.cache import KeyValueCache, SourceCache
 from attnlib.nn.grouped import repeat_heads
-from attnlib.nn.heads import mask_for_heads, merge_heads, split_heads
-from attnlib.nn.masks import causal_mask
-from attnlib.reference import _check_heads, _check_masks
-from attnlib.shapes import Float
+from attnlib.nn.heads import mask_for_heads, merge_heads
+from attnlib.nn.ops import masked_softmax
+from attnlib.nn.scores import scaled_dot_scores
+from attnlib.shapes import Bool, Float, Number, checked
+
+WHO = "MultiHeadAttention"
+Cache = KeyValueCache | SourceCache
+Positions = Callable[[Tensor, int], Tensor]
 
 
-def _together(X: Tensor, *maps: nn.Linear) -> tuple[Tensor, ...]:
-    """Several linear maps of the same X as one: their weights are laid side by side, the result is cut again."""
-    W = torch.cat([linear.weight for linear in maps])
-    b = None if maps[0].bias is None else torch.cat([linear.bias for linear in maps])
-    return F.linear(X, W, b).split([linear.out_features for linear in maps], dim=-1)
-
-
-class KeyValueCache:
-    """The keys and values of all positions that a decoder has read, (*b, n_kv_heads, n, d_k) each."""
-
-    def __init__(self) -> None:
-        self.K: Tensor | None = None
-        self.V: Tensor | None = None
-
-    def joined(self, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values so far, and those of new positions behind them; nothing is kept yet."""
-        if self.K is None or self.V is None:
-            return K, V
-        _check_heads.follows("KeyValueCache", K, self.K)
-        return torch.cat([self.K, K], dim=-2), torch.cat([self.V, V], dim=-2)
-
-    def append(self, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
-        """Keep the keys and values of new positions; all so far come back."""
-        self.K, self.V = self.joined(K, V)
-        return self.K, self.V
-
-    def __len__(self) -> int:
-        return 0 if self.K is None else self.K.shape[-2]
-
-    @property
-    def nbytes(self) -> int:
-        """What the memory costs."""
-        return sum(tensor.nbytes for tensor in (self.K, self.V) if tensor is not None)
+def _apart(X: Float[Tensor, "*b n d"], d_head: int) -> Float[Tensor, "*b h n d_head"]:
+    """The heads of a width, cut by *their* width: a layer that is shared among devices has a part of the heads."""
+    return X.unflatten(-1, (-1, d_head)).transpose(-2, -3)  # eq-split-heads
 
 
 class MultiHeadAttention(nn.Module):
@@ -56,92 +33,192 @@ class MultiHeadAttention(nn.Module):
 
     d_source      width of the source; by default that of X
     n_kv_heads    heads of keys and values; fewer than n_heads share them (eq-grouped-query), 1 is multi-query
+    d_k, d_v      widths of a head's keys and values; by default d_model / n_heads, and d_k
+    causal        each position sees itself and what came before, in a cache too
+    dropout       the share of weights that is dropped while training
+    norm          makes, from a width, what queries and keys pass through: `torch.nn.RMSNorm`, for example
 
-    The weights of attention are not kept: `attention_weights` computes them, and takes what `forward` takes. What
-    each head says passes through the submodule `heads`, which does nothing: a forward hook there reads or replaces it.
-    (The linear maps of the same input run as one, so hooks on them are not called: on W_Q, W_K and W_V within one
-    sequence, on W_K and W_V towards a source. What they would hear is `layer.W_Q(X)`.)
+    What goes through the submodules `W_Q`, `W_K`, `W_V`, `heads` and `W_O` can be read and replaced there: they are
+    called, so hooks, adapters and shards of them work. `heads` does nothing; it hears what each head says. The weights
+    of attention are not kept: `attention_weights` computes them, and takes what `forward` takes.
     """
 
+    @checked
     def __init__(
         self,
         *,
-        d_model: int,
-        n_heads: int,
-        n_kv_heads: int | None = None,
+        d_model: Number[int, "1.."],
+        n_heads: Number[int, "1.."],
+        n_kv_heads: Number[int, "1.."] | None = None,
+        d_source: Number[int, "1.."] | None = None,
+        d_k: Number[int, "1.."] | None = None,
+        d_v: Number[int, "1.."] | None = None,
         bias: bool = True,
-        d_source: int | None = None,
+        causal: bool = False,
+        dropout: float = 0.0,
+        norm: Callable[[int], nn.Module] | None = None,
     ) -> None:
         super().__init__()
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
         d_source = d_model if d_source is None else d_source
-        _check_masks.sizes("multi_head_attention", d_source=d_source)
-        _check_heads.splits_evenly("multi_head_attention", "d_model", d_model, "n_heads", n_heads)
-        _check_heads.splits_evenly("multi_head_attention", "n_heads", n_heads, "n_kv_heads", n_kv_heads)
-        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
-        d_shared = n_kv_heads * (d_model // n_heads)
-        self.W_Q = nn.Linear(d_model, d_model, bias=bias)
-        self.W_K = nn.Linear(d_source, d_shared, bias=bias)
-        self.W_V = nn.Linear(d_source, d_shared, bias=bias)
-        self.W_O = nn.Linear(d_model, d_model, bias=bias)
+        rules.splits_evenly(WHO, "n_heads", n_heads, "n_kv_heads", n_kv_heads)
+        if d_k is None:
+            rules.splits_evenly(WHO, "d_model", d_model, "n_heads", n_heads)
+            d_k = d_model // n_heads
+        d_v = d_k if d_v is None else d_v
+        if not 0 <= dropout < 1:
+            raise ValueError(f"{WHO}: dropout must be at least 0 and below 1; got {dropout=}.")
+        self.d_model, self.d_source, self.d_k, self.d_v = d_model, d_source, d_k, d_v
+        self.n_heads, self.n_kv_heads, self.causal, self.dropout = n_heads, n_kv_heads, causal, dropout
+        self.W_Q = nn.Linear(d_model, n_heads * d_k, bias=bias)
+        self.W_K = nn.Linear(d_source, n_kv_heads * d_k, bias=bias)
+        self.W_V = nn.Linear(d_source, n_kv_heads * d_v, bias=bias)
+        self.W_O = nn.Linear(n_heads * d_v, d_model, bias=bias)
+        self.norm_Q, self.norm_K = (nn.Identity(), nn.Identity()) if norm is None else (norm(d_k), norm(d_k))
         self.heads = nn.Identity()
 
-    def forward(self, X: Tensor, source: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """(*b, m, d_model). mask: (*b, m, n) for all heads or (*b, h, m, n) for each; True = may look."""
-        self._check(X, source, mask)
-        Q, K, V = self._project(X, source)
-        return self.W_O(merge_heads(self._head_outputs(Q, K, V, mask)))  # eq-multi-head
+    @checked
+    def forward(
+        self,
+        X: Float[Tensor, "*b m {self.d_model}"],
+        source: Float[Tensor, "*b n {self.d_source}"] | None = None,
+        mask: Bool[Tensor, "..."] | None = None,
+        bias: Float[Tensor, "..."] | None = None,
+        positions: Positions | None = None,
+        cache: Cache | None = None,
+    ) -> Float[Tensor, "*b m d_model"]:
+        """What the heads say of X, joined.
 
-    def attention_weights(
-        self, X: Tensor, source: Tensor | None = None, mask: Tensor | None = None
-    ) -> Tensor:
-        """Who looks where, for each head: (*b, h, m, n)."""
-        self._check(X, source, mask)
-        Q, K, _ = self._project(X, source)
-        return attention_weights(Q, self._for_all_heads(K), mask_for_heads(mask, X.dim()))  # eq-weights
-
-    def contributions(self, X: Tensor, source: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """What each head adds to the output, (*b, h, m, d_model); with the bias they sum to it (eq-multi-head-sum)."""
-        self._check(X, source, mask)
-        Q, K, V = self._project(X, source)
-        Z = self._head_outputs(Q, K, V, mask)
-        return Z @ self.W_O.weight.T.unflatten(0, (self.n_heads, -1))  # eq-multi-head-sum
-
-    def step(self, X: Tensor, cache: KeyValueCache) -> Tensor:
-        """Causal self-attention of the next positions X, after those in the cache, which grows by them."""
-        self._check(X, None, None)
-        if not isinstance(cache, KeyValueCache):
-            raise TypeError(
-                f"multi_head_attention: a step needs a KeyValueCache; got {type(cache).__name__}. "
-                "Make one with `KeyValueCache()` and give it to every step."
-            )
-        Q, K, V = self._project(X, None)
-        K, V = cache.joined(K, V)
-        mask = None if X.shape[-2] == 1 else causal_mask(K.shape[-2], X.shape[-2], device=X.device)
-        Y = self.W_O(merge_heads(self._head_outputs(Q, K, V, mask)))
-        cache.K, cache.V = K, V  # a step that failed has left nothing behind
+        mask         True = may look; (*b, m, n) for all heads or (*b, h, m, n) for each
+        bias         added to the scores, (h, m, n) or what broadcasts to it: relative positions, for example
+        positions    turns queries and keys, `positions(Q, first)`; the first one stands at position `first`
+        cache        what came before X, `KeyValueCache`, or the source's keys and values, `SourceCache`
+        """
+        Z = self._head_outputs(X, source, mask, bias, positions, cache)
+        Y = self.W_O(merge_heads(Z))  # eq-multi-head
+        if cache is not None:
+            cache.keep()  # a call that failed has left nothing behind
         return Y
 
-    def _project(self, X: Tensor, source: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Q (*b, h, m, d_k), K and V (*b, g, n, d_k)."""
-        if source is None:
-            Q, K, V = _together(X, self.W_Q, self.W_K, self.W_V)  # eq-layer
-        else:
-            Q, (K, V) = self.W_Q(X), _together(source, self.W_K, self.W_V)
-        return split_heads(Q, self.n_heads), split_heads(K, self.n_kv_heads), split_heads(V, self.n_kv_heads)
+    @checked
+    def attention_weights(
+        self,
+        X: Float[Tensor, "*b m {self.d_model}"],
+        source: Float[Tensor, "*b n {self.d_source}"] | None = None,
+        mask: Bool[Tensor, "..."] | None = None,
+        bias: Float[Tensor, "..."] | None = None,
+        positions: Positions | None = None,
+        cache: Cache | None = None,
+    ) -> Float[Tensor, "*b h m n"]:
+        """Who looks where, for each head. The cache is read, and stays as it is."""
+        Q, K, _ = self._project(X, source, mask, bias, positions, cache)
+        S = scaled_dot_scores(Q, repeat_heads(K, self.n_heads // self.n_kv_heads))
+        S = S if bias is None else S + bias
+        return masked_softmax(S, visible(Q, K, mask_for_heads(mask, X.dim()), self.causal))  # eq-weights
 
-    def _head_outputs(self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> Tensor:
-        K, V = self._for_all_heads(K), self._for_all_heads(V)
-        return self.heads(scaled_dot_product_attention(Q, K, V, mask_for_heads(mask, Q.dim() - 1)))  # eq-head
+    @checked
+    def contributions(
+        self,
+        X: Float[Tensor, "*b m {self.d_model}"],
+        source: Float[Tensor, "*b n {self.d_source}"] | None = None,
+        mask: Bool[Tensor, "..."] | None = None,
+        bias: Float[Tensor, "..."] | None = None,
+        positions: Positions | None = None,
+        cache: Cache | None = None,
+    ) -> Float[Tensor, "*b h m d_model"]:
+        """What each head adds to the output; with what W_O gives to zeros they sum to it (eq-multi-head-sum)."""
+        Z = self._head_outputs(X, source, mask, bias, positions, cache)
+        heads = torch.eye(Z.shape[-3], dtype=Z.dtype, device=Z.device)
+        alone = merge_heads(Z[..., None, :, :, :] * heads[..., None, None])  # one head each, zeros beside it
+        nothing = self.W_O(torch.zeros_like(merge_heads(Z)))
+        return self.W_O(alone) - nothing[..., None, :, :]  # eq-multi-head-sum
 
-    def _for_all_heads(self, K: Float[Tensor, "*b g n d"]) -> Float[Tensor, "*b h n d"]:
-        return repeat_heads(K, self.n_heads // self.n_kv_heads)
+    def _head_outputs(
+        self,
+        X: Tensor,
+        source: Tensor | None,
+        mask: Tensor | None,
+        bias: Tensor | None,
+        positions: Positions | None,
+        cache: Cache | None,
+    ) -> Float[Tensor, "*b h m d_v"]:
+        Q, K, V = self._project(X, source, mask, bias, positions, cache)
+        dropout = self.dropout if self.training else 0.0
+        Z = fused_attention(Q, K, V, mask_for_heads(mask, X.dim()), bias, self.causal, dropout)  # eq-head
+        return self.heads(Z)
 
-    def _check(self, X: Tensor, source: Tensor | None, mask: Tensor | None) -> None:
-        who, other = "multi_head_attention", X if source is None else source
-        _check.batched(who, X=X, source=other)
-        _check.same_dtype(who, X=X, W_Q=self.W_Q.weight)
-        _check.weight(who, "d_model", "h d_k", "X", X.shape[-1], W_Q=self.W_Q.weight.T)
-        _check.weight(who, "d_source", "h d_k", "the source", other.shape[-1], W_K=self.W_K.weight.T)
-        rows = tuple(X.shape[:-1])
-        _check_heads.mask(who, mask, rows, self.n_heads, other.shape[-2], kind=_check.TENSOR)
+    def _project(
+        self,
+        X: Tensor,
+        source: Tensor | None,
+        mask: Tensor | None,
+        bias: Tensor | None,
+        positions: Positions | None,
+        cache: Cache | None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Q (*b, h, m, d_k), K and V (*b, g, n, d_k) and (*b, g, n, d_v), those in the cache included."""
+        self._check(X, source, mask, bias, positions, cache)
+
+        def keys_and_values(source: Tensor) -> tuple[Tensor, Tensor]:
+            return self.norm_K(_apart(self.W_K(source), self.d_k)), _apart(self.W_V(source), self.d_v)
+
+        Q = self.norm_Q(_apart(self.W_Q(X), self.d_k))  # eq-layer
+        if isinstance(cache, SourceCache):
+            return Q, *cache.once(lambda: keys_and_values(source))  # pyright: ignore
+        K, V = keys_and_values(X if source is None else source)
+        first = 0 if cache is None else cache.length
+        if positions is not None:
+            Q, K = positions(Q, first), positions(K, first)
+        return (Q, K, V) if cache is None else (Q, *cache.extended(K, V))
+
+    def _check(
+        self,
+        X: Tensor,
+        source: Tensor | None,
+        mask: Tensor | None,
+        bias: Tensor | None,
+        positions: Positions | None,
+        cache: Cache | None,
+    ) -> None:
+        if torch.compiler.is_compiling():
+            return
+        _check_cache(cache, source)
+        held = 0 if cache is None else len(cache)
+        crossed = source is not None or isinstance(cache, SourceCache)
+        if crossed and (self.causal or positions is not None):
+            what = "a causal layer" if self.causal else "positions"
+            raise ValueError(
+                f"{WHO}: queries and keys must come from one sequence for {what}; got a source. "
+                "Its places go into `mask` or `bias`."
+            )
+        if not crossed and self.d_source != self.d_model:
+            raise ValueError(
+                f"{WHO}: source must be given, for d_source={self.d_source} is not d_model={self.d_model}; got none."
+            )
+        rules.dtype_of_the_layer(WHO, X, self.W_Q)
+        n = held if crossed and held else held + (X if source is None else source).shape[-2]
+        rows = (*X.shape[:-2], self.n_heads, X.shape[-2], n)
+        shared = mask is not None and mask.dim() < len(rows)
+        rules.broadcasts(WHO, "mask", mask, (*X.shape[:-1], n) if shared else rows)
+        rules.broadcasts(WHO, "bias", bias, rows)
+
+
+def _check_cache(cache: Cache | None, source: Tensor | None) -> None:
+    """A decoder's memory for one sequence, a source's for a source."""
+    if cache is None:
+        return
+    if isinstance(cache, KeyValueCache) and source is not None:
+        raise ValueError(
+            f"{WHO}: a source needs a SourceCache; got a KeyValueCache, which grows with every call."
+        )
+    if isinstance(cache, SourceCache):
+        held = len(cache)
+        if source is None and not held:
+            raise ValueError(
+                f"{WHO}: an empty SourceCache needs a source; got none. Pass it to the first call."
+            )
+        if source is not None and held and source.shape[-2] != held:
+            raise ValueError(
+                f"{WHO}: a SourceCache holds one source; got one of {source.shape[-2]} positions after one of {held}. "
+                "Another source needs a cache of its own, or `reset`."
+            )

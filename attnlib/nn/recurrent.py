@@ -11,10 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from attnlib.nn import _check
 from attnlib.nn.ops import linear
-from attnlib.reference import _check_variants
-from attnlib.shapes import Float
+from attnlib.shapes import Float, Number, checked
 
 State = TypeVar("State")
 
@@ -49,6 +47,7 @@ class LSTMState(NamedTuple):
     c: Float[Tensor, "*b d"]
 
 
+@checked
 def weights_of(cell: torch.nn.RNNCellBase) -> RNNWeights | GRUWeights | LSTMWeights:
     """The weights of a PyTorch cell, shaped (in, out) as in the book; they stay connected to the cell's parameters.
 
@@ -64,6 +63,7 @@ def weights_of(cell: torch.nn.RNNCellBase) -> RNNWeights | GRUWeights | LSTMWeig
     return kind(W_x, W_h, b_x + b_h)
 
 
+@checked
 def rnn_cell(
     x: Float[Tensor, "*b d_in"], h: Float[Tensor, "*b d"], weights: RNNWeights
 ) -> Float[Tensor, "*b d"]:
@@ -73,24 +73,21 @@ def rnn_cell(
     >>> rnn_cell(torch.tensor([1.0]), torch.tensor([-2.0]), weights)
     tensor([0.])
     """
-    _check.floats("rnn_cell", x=x, h=h, **weights._asdict())
-    _check_variants.cell("rnn_cell", 1, x, h, weights.W_x, weights.W_h, b=weights.b)
     return torch.tanh(x @ weights.W_x + h @ weights.W_h + weights.b)  # eq-rnn  (*b, d)
 
 
+@checked
 def rnn_jacobian(h: Float[Tensor, "*b d"], W_h: Float[Tensor, "d d"]) -> Float[Tensor, "*b d d"]:
     """The derivative of the state h that `rnn_cell` returned by the state before it (eq-rnn-jacobian).
 
     Row a, column c: how much entry a of the new state moves with entry c of the old one.
     """
-    _check.floats("rnn_jacobian", h=h, W_h=W_h)
-    _check.weight("rnn_jacobian", "d", "d", "h", h.shape[-1], W_h=W_h)
     return (1 - h**2)[..., None] * W_h.T  # eq-rnn-jacobian  (*b, d, d)
 
 
+@checked
 def jacobian_through_time(W_h: Float[Tensor, "d d"], hs: Float[Tensor, "*b T d"]) -> Float[Tensor, "*b d d"]:
     """The derivative of the last state in hs by the one before the first (eq-jacobian-product)."""
-    _check.matrices("jacobian_through_time", hs=hs)
     steps = rnn_jacobian(hs, W_h)
     J = steps[..., 0, :, :]
     for t in range(1, hs.shape[-2]):
@@ -98,14 +95,16 @@ def jacobian_through_time(W_h: Float[Tensor, "d d"], hs: Float[Tensor, "*b T d"]
     return J
 
 
-def orthogonal(d: int, rng: torch.Generator, spectral_radius: int | float = 1.0) -> Float[Tensor, "{d} {d}"]:
+@checked
+def orthogonal(
+    d: Number[int, "1.."], rng: torch.Generator, spectral_radius: Number[float, "0<.."] = 1.0
+) -> Float[Tensor, "{d} {d}"]:
     """A random rotation or reflection times a number: every vector is stretched by it alike (eq-orthogonal)."""
-    _check.positive("orthogonal", "spectral_radius", float(spectral_radius))
-    _check_variants.generator("orthogonal", rng, torch.Generator, "torch.Generator().manual_seed(seed)")
     Q, R = torch.linalg.qr(torch.randn(d, d, generator=rng, device=rng.device))
     return spectral_radius * Q * torch.sign(torch.diagonal(R))  # eq-orthogonal
 
 
+@checked
 def gru_cell(
     x: Float[Tensor, "*b d_in"], h: Float[Tensor, "*b d"], weights: GRUWeights
 ) -> Float[Tensor, "*b d"]:
@@ -115,8 +114,6 @@ def gru_cell(
     >>> gru_cell(torch.tensor([7.0]), torch.tensor([1.0]), weights)
     tensor([0.5000])
     """
-    _check.floats("gru_cell", x=x, h=h, **weights._asdict())
-    _check_variants.cell("gru_cell", 3, x, h, weights.W_x, weights.W_h, b_x=weights.b_x, b_h=weights.b_h)
     a_xr, a_xz, a_xg = linear(x, weights.W_x, weights.b_x).chunk(3, dim=-1)
     a_hr, a_hz, a_hg = linear(h, weights.W_h, weights.b_h).chunk(3, dim=-1)
     r, z = torch.sigmoid(a_xr + a_hr), torch.sigmoid(a_xz + a_hz)  # eq-gru-gates
@@ -124,6 +121,7 @@ def gru_cell(
     return (1 - z) * g + z * h  #                                    eq-gru  (*b, d)
 
 
+@checked
 def lstm_cell(
     x: Float[Tensor, "*b d_in"], state: LSTMState | tuple[Tensor, Tensor], weights: LSTMWeights
 ) -> LSTMState:
@@ -134,9 +132,6 @@ def lstm_cell(
     tensor([0.5000])
     """
     h, c = state
-    _check.floats("lstm_cell", x=x, h=h, c=c, **weights._asdict())
-    _check_variants.cell("lstm_cell", 4, x, h, weights.W_x, weights.W_h, b=weights.b)
-    _check.same_shape("lstm_cell", c=c, h=h)
     a_i, a_f, a_g, a_o = (x @ weights.W_x + h @ weights.W_h + weights.b).chunk(4, dim=-1)
     i, f, o = torch.sigmoid(a_i), torch.sigmoid(a_f), torch.sigmoid(a_o)  # eq-lstm-gates
     g = torch.tanh(a_g)  #                                                  eq-lstm-candidate
@@ -144,6 +139,7 @@ def lstm_cell(
     return LSTMState(o * torch.tanh(c_new), c_new)  #                       eq-lstm         (*b, d)
 
 
+@checked
 def unroll(
     cell: Callable[[Tensor, State, Any], State], X: Float[Tensor, "*b T d_in"], state: State, weights: Any
 ) -> list[State]:
@@ -151,7 +147,6 @@ def unroll(
 
     state       the state before the first input
     """
-    _check.floats("unroll", X=X)
     states = []
     for t in range(X.shape[-2]):
         state = cell(X[..., t, :], state, weights)  # eq-recurrence

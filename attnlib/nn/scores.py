@@ -9,42 +9,31 @@ import math
 import torch
 from torch import Tensor, nn
 
-from attnlib.nn import _check
 from attnlib.nn.ops import unit
-from attnlib.shapes import Float
+from attnlib.shapes import Float, checked
 
 
-def _check_same_width(who: str, Q: Tensor, K: Tensor) -> None:
-    _check.matrices(who, Q=Q, K=K)
-    _check.same_width(who, "queries and keys", "d_k", Q=Q, K=K)
-
-
+@checked
 def dot_scores(Q: Float[Tensor, "*b m d_k"], K: Float[Tensor, "*b n d_k"]) -> Float[Tensor, "*b m n"]:
     """The dot product of every query with every key (eq-dot-score)."""
-    _check_same_width("dot_scores", Q, K)
     return Q @ K.mT  # eq-dot-score
 
 
+@checked
 def scaled_dot_scores(Q: Float[Tensor, "*b m d_k"], K: Float[Tensor, "*b n d_k"]) -> Float[Tensor, "*b m n"]:
     """Dot products divided by the square root of the width (eq-scaled-score)."""
-    _check_same_width("scaled_dot_scores", Q, K)
     return Q @ K.mT / math.sqrt(Q.shape[-1])  # eq-scaled-score
 
 
+@checked
 def multiplicative_scores(
     Q: Float[Tensor, "*b m d_q"], K: Float[Tensor, "*b n d_k"], W: Float[Tensor, "d_q d_k"]
 ) -> Float[Tensor, "*b m n"]:
     """The bilinear score: queries mapped to the width of the keys, then dot products (eq-multiplicative-score)."""
-    _check.matrices("multiplicative_scores", Q=Q, K=K)
-    _check.floats("multiplicative_scores", Q=Q, W=W)
-    if tuple(W.shape) != (Q.shape[-1], K.shape[-1]):
-        raise ValueError(
-            f"multiplicative_scores: W must be (d_q, d_k) = ({Q.shape[-1]}, {K.shape[-1]}), the widths of Q and K; "
-            f"got {tuple(W.shape)}."
-        )
     return (Q @ W) @ K.mT  # eq-multiplicative-score
 
 
+@checked
 def additive_scores(
     Q: Float[Tensor, "*b m d_q"],
     K: Float[Tensor, "*b n d_k"],
@@ -53,30 +42,19 @@ def additive_scores(
     v: Float[Tensor, "d_a"],
 ) -> Float[Tensor, "*b m n"]:
     """A network with one hidden layer for every pair: map both, add, squash, weigh (eq-additive-score)."""
-    _check.matrices("additive_scores", Q=Q, K=K)
-    _check.floats("additive_scores", Q=Q, W_q=W_q, W_k=W_k, v=v)
-    _check.weight("additive_scores", "d_q", "d_a", "Q", Q.shape[-1], W_q=W_q)
-    _check.weight("additive_scores", "d_k", "d_a", "K", K.shape[-1], W_k=W_k)
-    if not W_q.shape[1:] == W_k.shape[1:] == v.shape:
-        raise ValueError(
-            "additive_scores: W_q, W_k and v must share the hidden width d_a; "
-            f"got W_q {tuple(W_q.shape)}, W_k {tuple(W_k.shape)} and v {tuple(v.shape)}."
-        )
     H = torch.tanh((Q @ W_q)[..., :, None, :] + (K @ W_k)[..., None, :, :])
     return H @ v  # eq-additive-score
 
 
+@checked
 def cosine_scores(Q: Float[Tensor, "*b m d_k"], K: Float[Tensor, "*b n d_k"]) -> Float[Tensor, "*b m n"]:
     """The cosine of the angle between every query and every key (eq-cosine-score)."""
-    _check_same_width("cosine_scores", Q, K)
     return unit(Q) @ unit(K).mT  # eq-cosine-score
 
 
+@checked
 def location_scores(Q: Float[Tensor, "*b m d_q"], W: Float[Tensor, "d_q n"]) -> Float[Tensor, "*b m n"]:
     """Scores from the query alone: each position has a column of W (eq-location-score)."""
-    _check.matrices("location_scores", Q=Q)
-    _check.floats("location_scores", Q=Q, W=W)
-    _check.weight("location_scores", "d_q", "n", "Q", Q.shape[-1], W=W)
     return Q @ W  # eq-location-score
 
 

@@ -9,25 +9,26 @@ import math
 import torch
 from torch import Tensor
 
-from attnlib.nn import _check
+from attnlib.nn import _values
 from attnlib.nn.attention import scaled_dot_product_attention
 from attnlib.nn.ops import masked_softmax
 from attnlib.nn.scores import scaled_dot_scores
-from attnlib.reference import _check_variants
-from attnlib.shapes import Bool, Float
+from attnlib.shapes import Bool, Float, Number, checked
 
 
+@checked
 def scores_computed(mask: Bool[Tensor, "*s"]) -> int:
     """How many scores a method has to compute that skips what the mask hides (eq-scores-computed).
 
     >>> scores_computed(torch.ones(4, 4, dtype=torch.bool).tril())
     10
     """
-    _check.boolean_mask("scores_computed", mask, tuple(mask.shape))
     return int(mask.sum())  # eq-scores-computed
 
 
-def top_k_mask(S: Float[Tensor, "*b n"], k: int) -> Bool[Tensor, "*b n"]:
+@checked
+@_values.values(_values.ranked)
+def top_k_mask(S: Float[Tensor, "*b n"], k: Number[int, "1..n"]) -> Bool[Tensor, "*b n"]:
     """True at the k largest scores of each row, exactly k; of equal scores the first ones count (eq-top-k).
 
     `torch.topk` leaves open which of two equal scores it takes; a stable sort does not.
@@ -36,18 +37,16 @@ def top_k_mask(S: Float[Tensor, "*b n"], k: int) -> Bool[Tensor, "*b n"]:
     tensor([[False,  True,  True],
             [ True,  True, False]])
     """
-    _check.floats("top_k_mask", S=S)
-    _check.scores("top_k_mask", S)
-    _check_variants.how_many("top_k_mask", k, S.shape[-1])
     order = torch.sort(S, dim=-1, descending=True, stable=True).indices
     return torch.zeros_like(S, dtype=torch.bool).scatter(-1, order[..., :k], True)  # eq-top-k  (*b, n)
 
 
+@checked
 def top_k_attention(
     Q: Float[Tensor, "*b m d_k"],
     K: Float[Tensor, "*b n d_k"],
     V: Float[Tensor, "*b n d_v"],
-    k: int,
+    k: Number[int, "1..n"],
     mask: Bool[Tensor, "*#b #m #n"] | None = None,
 ) -> Float[Tensor, "*b m d_v"]:
     """Scaled dot-product attention over the k best keys of each query (eq-top-k-attention).
@@ -61,13 +60,17 @@ def top_k_attention(
     S = scaled_dot_scores(Q, K)
     if mask is None:
         return scaled_dot_product_attention(Q, K, V, top_k_mask(S, k))
-    _check.boolean_mask("top_k_attention", mask, tuple(S.shape))
     best = top_k_mask(torch.where(mask, S, -math.inf), k) & mask
     return scaled_dot_product_attention(Q, K, V, best)  # eq-top-k-attention  (*b, m, d_v)
 
 
+@checked
+@_values.values(_values.near)
 def local_mask(
-    m: int, n: int, window: int | float, centers: Float[Tensor, "*b {m}"] | None = None
+    m: Number[int, "1.."],
+    n: Number[int, "1.."],
+    window: Number[float, "0.."],
+    centers: Float[Tensor, "*b {m}"] | None = None,
 ) -> Bool[Tensor, "*b {m} {n}"]:
     """True for the keys at most `window` positions from each query's centre (eq-local-mask).
 
@@ -79,20 +82,19 @@ def local_mask(
             [1, 1, 1, 0],
             [0, 1, 1, 1]], dtype=torch.int32)
     """
-    _check_variants.window("local_mask", window)
     if centers is None:
         centers = torch.arange(m, dtype=torch.float64)
-    _check.floats("local_mask", centers=centers)
-    _check_variants.centers("local_mask", centers, (m,))
     return (torch.arange(n, device=centers.device) - centers[..., None]).abs() <= window  # eq-local-mask
 
 
+@checked
+@_values.values(_values.local)
 def local_attention(
     Q: Float[Tensor, "*b m d_k"],
     K: Float[Tensor, "*b n d_k"],
     V: Float[Tensor, "*b n d_v"],
     centers: Float[Tensor, "*b m"],
-    window: int | float,
+    window: Number[float, "0<.."],
     mask: Bool[Tensor, "*#b #m #n"] | None = None,
 ) -> Float[Tensor, "*b m d_v"]:
     """Attention in a window around a position that a model can predict, and learn to predict (eq-local-attention).
@@ -104,14 +106,7 @@ def local_attention(
     >>> local_attention(Q, K, V, centers=torch.tensor([0.0]), window=1.0)
     tensor([[0.5000]])
     """
-    _check.matrices("local_attention", Q=Q, K=K, V=V)
-    _check.floats("local_attention", Q=Q, centers=centers)
-    _check_variants.window("local_attention", window)
-    _check.positive("local_attention", "window", float(window))
-    _check_variants.centers("local_attention", centers, tuple(Q.shape[:-1]))
     S = scaled_dot_scores(Q, K)
-    _check_variants.values_for("local_attention", S, V)
-    _check.boolean_mask("local_attention", mask, tuple(S.shape))
     near = local_mask(S.shape[-2], S.shape[-1], window, centers)
     P = masked_softmax(S, near if mask is None else near & mask)  # eq-local-mask
     distance = torch.arange(S.shape[-1], device=S.device) - centers[..., None]

@@ -9,7 +9,7 @@
     masks       who may look where                          layers      self-attention and cross-attention
     heads       a width cut into heads, and joined again    projections the linear maps into and out of the heads
     multihead   several attentions side by side             grouped     heads that share keys and values
-    gates       a factor on each head, and its slope
+    gates       a factor on each head, and its slope     norm        vectors of one size, between layers
 
 `attnlib.nn` has the same functions in PyTorch. Nothing here imports torch.
 """

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attnlib.reference import _check
+from attnlib import rules
 from attnlib.reference.ops import LinearCache, linear_backward, masked_softmax, masked_softmax_backward
-from attnlib.shapes import Array, Bool, Float
+from attnlib.shapes import Array, Bool, Float, checked
 
 
+@checked
 def attention_by_loops(
     Q: Float[Array, "m d_k"], K: Float[Array, "n d_k"], V: Float[Array, "n d_v"]
 ) -> Float[Array, "m d_v"]:
@@ -22,13 +23,6 @@ def attention_by_loops(
     >>> attention_by_loops(np.array([[1.0]]), np.array([[5.0], [5.0]]), np.array([[1.0], [3.0]]))
     array([[2.]])
     """
-    _check.matrices("attention_by_loops", Q=Q, K=K, V=V)
-    if Q.ndim > 2:
-        raise ValueError(
-            f"attention_by_loops: Q must be one sequence (m, d_k); got {Q.shape}. Take one of the batch."
-        )
-    _check.same_width("attention_by_loops", "queries and keys", "d_k", Q=Q, K=K)
-    _check.same_count("attention_by_loops", "keys and values", "n", K=K, V=V)
     (m, d_k), (n, d_v) = Q.shape, V.shape
     O = np.zeros((m, d_v), dtype=V.dtype)
     for i in range(m):
@@ -51,6 +45,7 @@ class AttendCache(NamedTuple):
     V: Float[Array, "*b n d_v"]
 
 
+@checked
 def attend(
     S: Float[Array, "*b m n"], V: Float[Array, "*b n d_v"], mask: Bool[Array, "*#b #m #n"] | None = None
 ) -> tuple[Float[Array, "*b m d_v"], AttendCache]:
@@ -62,17 +57,12 @@ def attend(
     >>> cache.P, O
     (array([[0.25, 0.75]]), array([[7.]]))
     """
-    _check.matrices("attend", S=S, V=V)
-    if S.shape[-1] != V.shape[-2]:
-        raise ValueError(
-            f"attend: there must be one value for each of the n keys; got S {S.shape} with n={S.shape[-1]} "
-            f"and V {V.shape} with n={V.shape[-2]}."
-        )
-    _check.boolean_mask("attend", mask, S.shape)
+    rules.finite("attend", "V", V)
     P = masked_softmax(S, mask)  #           eq-weights     (*b, m, n)
     return P @ V, AttendCache(P, V)  #       eq-output      (*b, m, d_v)
 
 
+@checked
 def attend_backward(
     dO: Float[Array, "*b m d_v"], cache: AttendCache
 ) -> tuple[Float[Array, "*b m n"], Float[Array, "*b n d_v"]]:
@@ -89,6 +79,7 @@ class AttentionCache(NamedTuple):
     P: Float[Array, "*b m n"]
 
 
+@checked
 def scaled_dot_product_attention(
     Q: Float[Array, "*b m d_k"],
     K: Float[Array, "*b n d_k"],
@@ -103,17 +94,14 @@ def scaled_dot_product_attention(
     >>> scaled_dot_product_attention(Q, K, V)[0].round(12)
     array([[7.]])
     """
-    who = "scaled_dot_product_attention"
-    _check.matrices(who, Q=Q, K=K, V=V)
-    _check.same_width(who, "queries and keys", "d_k", Q=Q, K=K)
-    _check.same_count(who, "keys and values", "n", K=K, V=V)
+    rules.finite("scaled_dot_product_attention", "V", V)
     S = Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1])  # eq-scaled-score  (*b, m, n)
-    _check.boolean_mask(who, mask, S.shape)
     P = masked_softmax(S, mask)  #                         eq-weights       (*b, m, n)
     O = P @ V  #                                           eq-attention     (*b, m, d_v)
     return O, AttentionCache(Q, K, V, P)
 
 
+@checked
 def scaled_dot_product_attention_backward(
     dO: Float[Array, "*b m d_v"], cache: AttentionCache
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"], Float[Array, "*b n d_v"]]:
@@ -137,6 +125,7 @@ class LayerCache(NamedTuple):
     attention: AttentionCache
 
 
+@checked
 def attention_layer(
     X_Q: Float[Array, "*b m d_query"],
     X: Float[Array, "*b n d_input"],
@@ -149,15 +138,12 @@ def attention_layer(
     >>> attention_layer(one, np.array([[2.0], [2.0]]), AttentionWeights(one, one, 3 * one))[0]
     array([[6.]])
     """
-    _check.matrices("attention_layer", X_Q=X_Q, X=X)
-    _check.weight("attention_layer", "d_query", "d_k", "X_Q", X_Q.shape[-1], W_Q=weights.W_Q)
-    _check.weight("attention_layer", "d_input", "d_k", "X", X.shape[-1], W_K=weights.W_K)
-    _check.weight("attention_layer", "d_input", "d_v", "X", X.shape[-1], W_V=weights.W_V)
     Q, K, V = X_Q @ weights.W_Q, X @ weights.W_K, X @ weights.W_V  # eq-layer
     O, cache = scaled_dot_product_attention(Q, K, V, mask)
     return O, LayerCache(X_Q, X, weights, cache)
 
 
+@checked
 def attention_layer_backward(
     dO: Float[Array, "*b m d_v"], cache: LayerCache
 ) -> tuple[Float[Array, "*b m d_query"], Float[Array, "*b n d_input"], AttentionWeights]:

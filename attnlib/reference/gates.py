@@ -5,10 +5,9 @@ The book derives it in eq-head-gate (Chapter 3). The twin is `attnlib.nn.gates`.
 
 from typing import NamedTuple
 
-from attnlib.reference import _check, _check_heads
 from attnlib.reference.multihead import HeadsCache, head_outputs, head_outputs_backward
 from attnlib.reference.projections import MultiHeadWeights, combine, combine_backward
-from attnlib.shapes import Array, Bool, Float
+from attnlib.shapes import Array, Bool, Float, checked, where
 
 
 class GateCache(NamedTuple):
@@ -16,6 +15,7 @@ class GateCache(NamedTuple):
     gates: Float[Array, "*#b h"]
 
 
+@checked
 def gate_heads(
     Z: Float[Array, "*b h m d_v"], gates: Float[Array, "*#b h"]
 ) -> tuple[Float[Array, "*b h m d_v"], GateCache]:
@@ -27,13 +27,10 @@ def gate_heads(
     >>> gate_heads(np.array([[[1.0]], [[2.0]]]), np.array([1.0, 0.0]))[0][:, 0, 0]
     array([1., 0.])
     """
-    _check.matrices("gate_heads", Z=Z)
-    _check_heads.has_heads("gate_heads", "Z", Z)
-    _check.floats("gate_heads", Z=Z, gates=gates)
-    _check_heads.gates("gate_heads", gates, Z)
     return Z * gates[..., None, None], GateCache(Z, gates)  # eq-head-gate  (*b, h, m, d_v)
 
 
+@checked
 def gate_heads_backward(
     dG: Float[Array, "*b h m d_v"], cache: GateCache
 ) -> tuple[Float[Array, "*b h m d_v"], Float[Array, "*#b h"]]:
@@ -55,12 +52,14 @@ class GatedCache(NamedTuple):
         return self.heads.P
 
 
+@checked
+@where(g="h")
 def gated_multi_head_attention(
     X_Q: Float[Array, "*b m d_query"],
     X: Float[Array, "*b n d_source"],
     weights: MultiHeadWeights,
     gates: Float[Array, "*#b h"],
-    mask: Bool[Array, "..."] | None = None,
+    mask: Bool[Array, "*#b #m #n"] | Bool[Array, "*#b #h #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b m d_out"], GatedCache]:
     """Multi-head attention with a gate on each head; there are as many heads as gates (eq-head-gate).
 
@@ -69,13 +68,13 @@ def gated_multi_head_attention(
     >>> gated_multi_head_attention(X, X, MultiHeadWeights(eye, eye, eye, eye), np.array([1.0, 0.0]))[0]
     array([[2., 0.]])
     """
-    _check.floats("gated_multi_head_attention", gates=gates)
-    n_heads = gates.shape[-1] if gates.ndim else 1
+    n_heads = gates.shape[-1]
     Z, heads = head_outputs(X_Q, X, weights, n_heads, mask)
     G, gate = gate_heads(Z, gates)  # eq-head-gate
     return combine(G, weights), GatedCache(heads, gate, G)
 
 
+@checked
 def gated_multi_head_attention_backward(
     dY: Float[Array, "*b m d_out"], cache: GatedCache
 ) -> tuple[

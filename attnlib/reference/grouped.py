@@ -6,7 +6,7 @@ The book derives it in eq-grouped-query (Chapter 3). The twin is `attnlib.nn.gro
 
 import numpy as np
 
-from attnlib.reference import _check, _check_heads
+from attnlib import rules
 from attnlib.reference.attention import (
     AttentionCache,
     scaled_dot_product_attention,
@@ -21,33 +21,37 @@ from attnlib.reference.projections import (
     project,
     project_backward,
 )
-from attnlib.shapes import Array, Bool, Float
+from attnlib.shapes import Array, Bool, Float, Number, checked, where
 
 
-def repeat_heads(K: Float[Array, "*b g n d"], times: int) -> Float[Array, "*b h n d"]:
+@checked
+def repeat_heads(K: Float[Array, "*b g n d"], times: Number[int, "1.."]) -> Float[Array, "*b h n d"]:
     """Each head `times` times in a row, so that query head i meets key head i // times (eq-grouped-query).
 
     >>> repeat_heads(np.array([[[1.0]], [[2.0]]]), times=2)[:, 0, 0]
     array([1., 1., 2., 2.])
     """
-    _check_heads.has_heads("repeat_heads", "K", K)
     return np.repeat(K, times, axis=-3)  # eq-grouped-query
 
 
-def repeat_heads_backward(dR: Float[Array, "*b h n d"], times: int) -> Float[Array, "*b g n d"]:
+@checked
+def repeat_heads_backward(
+    dR: Float[Array, "*b h n d"], times: Number[int, "1.."]
+) -> Float[Array, "*b g n d"]:
     """dK: what was read several times collects several gradients (eq-grouped-query)."""
-    _check_heads.has_heads("repeat_heads_backward", "dR", dR)
-    _check_heads.splits_evenly("repeat_heads_backward", "the number of heads", dR.shape[-3], "times", times)
+    rules.splits_evenly("repeat_heads_backward", "the number of heads", dR.shape[-3], "times", times)
     return dR.reshape(*dR.shape[:-3], dR.shape[-3] // times, times, *dR.shape[-2:]).sum(axis=-3)
 
 
+@checked
+@where(h="n_heads", g="n_kv_heads")
 def grouped_query_attention(
     X_Q: Float[Array, "*b m d_query"],
     X: Float[Array, "*b n d_source"],
     weights: MultiHeadWeights,
-    n_heads: int,
-    n_kv_heads: int,
-    mask: Bool[Array, "..."] | None = None,
+    n_heads: Number[int, "1.."],
+    n_kv_heads: Number[int, "1.."],
+    mask: Bool[Array, "*#b #m #n"] | Bool[Array, "*#b #{n_heads} #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b m d_out"], MultiHeadCache]:
     """Multi-head attention in which n_kv_heads key and value heads serve n_heads query heads (eq-grouped-query).
 
@@ -57,10 +61,7 @@ def grouped_query_attention(
     >>> grouped_query_attention(X, X, MultiHeadWeights(eye, one, one, eye), n_heads=2, n_kv_heads=1)[0]
     array([[6., 6.]])
     """
-    who = "grouped_query_attention"
-    _check.matrices(who, X_Q=X_Q, X=X)
-    _check_heads.weights(who, X_Q, X, weights, n_heads, n_kv_heads)
-    _check_heads.mask(who, mask, X_Q.shape[:-1], n_heads, X.shape[-2])
+    rules.splits_evenly("grouped_query_attention", "n_heads", n_heads, "n_kv_heads", n_kv_heads)
     Q, K, V = project(X_Q, X, weights)
     Q, K, V = split_heads(Q, n_heads), split_heads(K, n_kv_heads), split_heads(V, n_kv_heads)
     times = n_heads // n_kv_heads
@@ -70,6 +71,7 @@ def grouped_query_attention(
     return combine(Z, weights), MultiHeadCache(heads, Z)  # eq-grouped-query  (*b, m, d_out)
 
 
+@checked
 def grouped_query_attention_backward(
     dY: Float[Array, "*b m d_out"], cache: MultiHeadCache
 ) -> tuple[Float[Array, "*b m d_query"], Float[Array, "*b n d_source"], MultiHeadWeights]:

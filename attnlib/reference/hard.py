@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attnlib.reference import _check, _check_variants
+from attnlib import rules
 from attnlib.reference.ops import softmax, softmax_backward
-from attnlib.shapes import Array, Float, Int
+from attnlib.shapes import Array, Float, Int, checked
 
 
-def one_hot(index: Int[Array, "*b"], P: Float[Array, "..."]) -> Float[Array, "..."]:
+@checked
+def one_hot(index: Int[Array, "*b"], P: Float[Array, "*#b n"]) -> Float[Array, "*b n"]:
     """A one at the drawn key and zeros elsewhere, as many keys and the same dtype as P (eq-hard-attention).
 
     >>> one_hot(np.array([2, 0]), np.array([[0.25, 0.25, 0.5], [0.25, 0.25, 0.5]]))
@@ -23,6 +24,7 @@ def one_hot(index: Int[Array, "*b"], P: Float[Array, "..."]) -> Float[Array, "..
     return (index[..., None] == np.arange(P.shape[-1])).astype(P.dtype)
 
 
+@checked
 def sample_hard(P: Float[Array, "*b n"], rng: np.random.Generator) -> Int[Array, "*b"]:
     """One key for each row of P, drawn with its weight as its probability (eq-draw).
 
@@ -32,15 +34,14 @@ def sample_hard(P: Float[Array, "*b n"], rng: np.random.Generator) -> Int[Array,
     >>> sample_hard(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), np.random.default_rng(0))
     array([1, 0])
     """
-    _check.floats("sample_hard", P=P)
-    _check.probabilities("sample_hard", P)
-    _check_variants.distributions("sample_hard", P)
-    _check_variants.generator("sample_hard", rng, np.random.Generator, "np.random.default_rng(seed)")
+    rules.probabilities("sample_hard", P)
+    rules.distributions("sample_hard", P)
     ends = P.cumsum(axis=-1, dtype=np.float64)
     u = rng.random((*P.shape[:-1], 1)) * ends[..., -1:]  # a sum of 1 - 1e-16 must not lose the last key
     return np.asarray((ends <= u).sum(axis=-1))  # eq-draw  (*b)
 
 
+@checked
 def hard_attention(
     P: Float[Array, "*b m n"], V: Float[Array, "*b n d_v"], index: Int[Array, "*b m"]
 ) -> Float[Array, "*b m d_v"]:
@@ -50,13 +51,12 @@ def hard_attention(
     >>> hard_attention(P, V, np.array([1]))
     array([[3., 4.]])
     """
-    _check.matrices("hard_attention", P=P, V=V)
-    _check_variants.values_for("hard_attention", P, V)
-    _check_variants.drawn("hard_attention", index, P)
-    _check_variants.possible("hard_attention", np.take_along_axis(P, index[..., None], axis=-1))
+    rules.between("hard_attention", "index", index, "n - 1", P.shape[-1] - 1)
+    rules.possible("hard_attention", np.take_along_axis(P, index[..., None], axis=-1))
     return np.take_along_axis(V, index[..., None], axis=-2)  # eq-hard-attention  (*b, m, d_v)
 
 
+@checked
 def hard_attention_backward(
     dO: Float[Array, "*b m d_v"], P: Float[Array, "*b m n"], index: Int[Array, "*b m"]
 ) -> tuple[Float[Array, "*b m n"], Float[Array, "*b n d_v"]]:
@@ -64,28 +64,27 @@ def hard_attention_backward(
     return np.zeros_like(P), one_hot(index, P).swapaxes(-1, -2) @ dO  # eq-hard-attention-backward
 
 
+@checked
 def expected_reward(S: Float[Array, "*b n"], R: Float[Array, "*b n"]) -> Float[Array, "*b"] | np.floating:
     """The mean of the reward R[j] when key j is drawn from the softmax of S (eq-expected-reward).
 
     >>> float(expected_reward(np.array([0.0, 0.0]), np.array([1.0, 3.0])))
     2.0
     """
-    _check.floats("expected_reward", S=S, R=R)
-    _check.same_shape("expected_reward", R=R, S=S)
     return (softmax(S) * R).sum(axis=-1)  # eq-expected-reward  (*b)
 
 
+@checked
 def expected_reward_gradient(S: Float[Array, "*b n"], R: Float[Array, "*b n"]) -> Float[Array, "*b n"]:
     """The exact derivative by the scores: a finite sum needs no draw (eq-expected-reward-gradient).
 
     >>> expected_reward_gradient(np.array([0.0, 0.0]), np.array([1.0, 3.0]))
     array([-0.5,  0.5])
     """
-    _check.floats("expected_reward_gradient", S=S, R=R)
-    _check.same_shape("expected_reward_gradient", R=R, S=S)
     return softmax_backward(R, softmax(S))  # eq-expected-reward-gradient  (*b, n)
 
 
+@checked
 def reinforce_gradient(
     S: Float[Array, "*#b n"],
     index: Int[Array, "*b"],
@@ -103,14 +102,13 @@ def reinforce_gradient(
     array([[ 0.5, -0.5],
            [-1.5,  1.5]])
     """
-    _check.floats("reinforce_gradient", S=S)
-    _check_variants.drawn("reinforce_gradient", index, S, more=True)
-    _check_variants.one_each("reinforce_gradient", reward, index)
+    rules.between("reinforce_gradient", "index", index, "n - 1", S.shape[-1] - 1)
     P = softmax(S)
     advantage = np.asarray(reward - baseline, S.dtype)[..., None]
     return advantage * (one_hot(index, P) - P)  # eq-reinforce  (*b, n)
 
 
+@checked
 def score_lengths(P: Float[Array, "*b n"]) -> Float[Array, "*b n"]:
     """The squared length of the score function, one-hot minus P, for each key that could be drawn (eq-score-length).
 
@@ -121,6 +119,7 @@ def score_lengths(P: Float[Array, "*b n"]) -> Float[Array, "*b n"]:
     return (each**2).sum(axis=-1)  # eq-score-length  (*b, n)
 
 
+@checked
 def reinforce_variance(
     S: Float[Array, "*#b n"],
     R: Float[Array, "*#b n"],
@@ -133,14 +132,13 @@ def reinforce_variance(
     >>> float(reinforce_variance(S, R)), float(reinforce_variance(S, R, baseline=2.0))
     (2.0, 0.0)
     """
-    _check.floats("reinforce_variance", S=S, R=R)
-    _check.same_shape("reinforce_variance", R=R, S=S)
     P = softmax(S)
     advantage = R - np.asarray(baseline, S.dtype)[..., None]
     mean_square = (P * advantage**2 * score_lengths(P)).sum(axis=-1)
     return mean_square - (expected_reward_gradient(S, R) ** 2).sum(axis=-1)  # eq-reinforce-variance  (*b)
 
 
+@checked
 def optimal_baseline(S: Float[Array, "*b n"], R: Float[Array, "*b n"]) -> Float[Array, "*b"] | np.floating:
     """The baseline of least variance: the mean reward, each key weighted by its squared score (eq-optimal-baseline).
 
@@ -152,8 +150,6 @@ def optimal_baseline(S: Float[Array, "*b n"], R: Float[Array, "*b n"]) -> Float[
     >>> round(float(expected_reward(S, R)), 12), round(float(optimal_baseline(S, R)), 12)
     (1.0, 3.0)
     """
-    _check.floats("optimal_baseline", S=S, R=R)
-    _check.same_shape("optimal_baseline", R=R, S=S)
     P = softmax(S)
     W = P * score_lengths(P)
     W = np.where(W.sum(axis=-1, keepdims=True) > 0, W, P)
@@ -166,6 +162,7 @@ class StraightThroughCache(NamedTuple):
     H: Float[Array, "*b m n"]
 
 
+@checked
 def straight_through_attention(
     S: Float[Array, "*b m n"], V: Float[Array, "*b n d_v"], index: Int[Array, "*b m"]
 ) -> tuple[Float[Array, "*b m d_v"], StraightThroughCache]:
@@ -179,6 +176,7 @@ def straight_through_attention(
     return hard_attention(P, V, index), StraightThroughCache(P, V, one_hot(index, P))  # eq-straight-through
 
 
+@checked
 def straight_through_attention_backward(
     dO: Float[Array, "*b m d_v"], cache: StraightThroughCache
 ) -> tuple[Float[Array, "*b m n"], Float[Array, "*b n d_v"]]:

@@ -4,11 +4,14 @@ The book derives it in eq-head-dimension, eq-split-heads and eq-merge-heads (Cha
 `attnlib.nn.heads`. Each of the two is the other's backward, because each is the other's inverse.
 """
 
-from attnlib.reference import _check, _check_heads, _check_masks
-from attnlib.shapes import Array, Bool, Float
+from attnlib import rules
+from attnlib.shapes import Array, Bool, Float, Number, checked
 
 
-def split_heads(X: Float[Array, "*b n d"], n_heads: int) -> Float[Array, "*b {n_heads} n d_head"]:
+@checked
+def split_heads(
+    X: Float[Array, "*b n d"], n_heads: Number[int, "1.."]
+) -> Float[Array, "*b {n_heads} n d_head"]:
     """Cut the width into n_heads equal parts and bring the heads in front of the positions (eq-split-heads).
 
     Head i holds the columns i d_head to (i + 1) d_head. Its backward is `merge_heads`.
@@ -21,13 +24,13 @@ def split_heads(X: Float[Array, "*b n d"], n_heads: int) -> Float[Array, "*b {n_
            [[3., 4.],
             [7., 8.]]])
     """
-    _check.matrices("split_heads", X=X)
     d = X.shape[-1]
-    _check_heads.splits_evenly("split_heads", "the width d", d, "n_heads", n_heads)
+    rules.splits_evenly("split_heads", "the width d", d, "n_heads", n_heads)
     d_head = d // n_heads  # eq-head-dimension
     return X.reshape(*X.shape[:-1], n_heads, d_head).swapaxes(-2, -3)  # eq-split-heads  (*b, h, n, d_head)
 
 
+@checked
 def merge_heads(Z: Float[Array, "*b h n d_head"]) -> Float[Array, "*b n d"]:
     """Put the heads side by side again, in order (eq-merge-heads). Its backward is `split_heads`.
 
@@ -35,13 +38,12 @@ def merge_heads(Z: Float[Array, "*b h n d_head"]) -> Float[Array, "*b n d"]:
     >>> merge_heads(np.array([[[1.0, 2.0]], [[3.0, 4.0]]]))
     array([[1., 2., 3., 4.]])
     """
-    _check.matrices("merge_heads", Z=Z)
-    _check_heads.has_heads("merge_heads", "Z", Z)
     h, n, d_head = Z.shape[-3:]
     return Z.swapaxes(-2, -3).reshape(*Z.shape[:-3], n, h * d_head)  # eq-merge-heads  (*b, n, h d_head)
 
 
-def mask_for_heads(mask: Bool[Array, "..."] | None, axes: int) -> Bool[Array, "..."] | None:
+@checked
+def mask_for_heads(mask: Bool[Array, "..."] | None, axes: Number[int, "1.."]) -> Bool[Array, "..."] | None:
     """The mask with an axis of heads; a mask that all heads share gets one of size one.
 
     axes    how many axes the scores of one head have, batch axes included: a mask with more has its heads already
@@ -52,6 +54,4 @@ def mask_for_heads(mask: Bool[Array, "..."] | None, axes: int) -> Bool[Array, ".
     """
     if mask is None:
         return None
-    _check_masks.boolean("mask_for_heads", mask=mask)
-    _check_masks.sizes("mask_for_heads", axes=axes)
     return mask if mask.ndim > axes or mask.ndim < 2 else mask[..., None, :, :]

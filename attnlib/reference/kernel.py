@@ -8,12 +8,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from attnlib.reference import _check
-from attnlib.shapes import Array, Float
+from attnlib import rules
+from attnlib.shapes import Array, Float, Number, checked
 
 Kernel = Callable[[Array, Array], Array]
 
 
+@checked
 def exponential_kernel(Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"]) -> Float[Array, "*b m n"]:
     """exp(q.k / sqrt(d_k)) for every pair: the kernel of scaled dot-product attention (eq-kernel).
 
@@ -22,11 +23,10 @@ def exponential_kernel(Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"])
     >>> exponential_kernel(np.array([[1.0]]), np.array([[0.0], [math.log(2.0)]])).round(12)
     array([[1., 2.]])
     """
-    _check.matrices("exponential_kernel", Q=Q, K=K)
-    _check.same_width("exponential_kernel", "queries and keys", "d_k", Q=Q, K=K)
     return np.exp(Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1]))  # eq-kernel  (*b, m, n)
 
 
+@checked
 def exponential_kernel_backward(
     dG: Float[Array, "*b m n"],
     G: Float[Array, "*b m n"],
@@ -34,13 +34,13 @@ def exponential_kernel_backward(
     K: Float[Array, "*b n d_k"],
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"]]:
     """dQ, dK from the kernel's values G: an exponential is its own slope (eq-kernel)."""
-    _check.same_shape("exponential_kernel_backward", dG=dG, G=G)
     dS = dG * G / math.sqrt(Q.shape[-1])
     return dS @ K, dS.swapaxes(-1, -2) @ Q
 
 
+@checked
 def gaussian_kernel(
-    Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"], bandwidth: float
+    Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"], bandwidth: Number[float, "0<.."]
 ) -> Float[Array, "*b m n"]:
     """exp(-|q - k|^2 / 2h^2) for every pair: near points count, far ones do not (eq-gaussian-kernel).
 
@@ -49,28 +49,26 @@ def gaussian_kernel(
     >>> gaussian_kernel(np.array([[0.0]]), np.array([[0.0], [2.0]]), bandwidth=2.0).round(4)
     array([[1.    , 0.6065]])
     """
-    _check.matrices("gaussian_kernel", Q=Q, K=K)
-    _check.same_width("gaussian_kernel", "queries and keys", "d_k", Q=Q, K=K)
-    _check.positive("gaussian_kernel", "bandwidth", bandwidth)
     distance = ((Q[..., :, None, :] - K[..., None, :, :]) ** 2).sum(axis=-1)
     return np.exp(-distance / (2 * bandwidth**2))  # eq-gaussian-kernel  (*b, m, n)
 
 
+@checked
 def gaussian_kernel_backward(
     dG: Float[Array, "*b m n"],
     G: Float[Array, "*b m n"],
     Q: Float[Array, "*b m d_k"],
     K: Float[Array, "*b n d_k"],
-    bandwidth: float,
+    bandwidth: Number[float, "0<.."],
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"]]:
     """dQ, dK from the kernel's values G: each pair pulls along the line between its points (eq-gaussian-kernel)."""
-    _check.same_shape("gaussian_kernel_backward", dG=dG, G=G)
     pull = dG * G / bandwidth**2  # (*b, m, n), along k - q
     dQ = pull @ K - pull.sum(axis=-1)[..., None] * Q
     dK = pull.swapaxes(-1, -2) @ Q - pull.sum(axis=-2)[..., None] * K
     return dQ, dK
 
 
+@checked
 def kernel_regression(
     Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"], V: Float[Array, "*b n d_v"], kernel: Kernel
 ) -> Float[Array, "*b m d_v"]:
@@ -79,19 +77,16 @@ def kernel_regression(
     >>> kernel_regression(np.zeros((1, 1)), np.zeros((2, 1)), np.array([[1.0], [3.0]]), exponential_kernel)
     array([[2.]])
     """
-    _check.matrices("kernel_regression", Q=Q, K=K, V=V)
-    _check.same_count("kernel_regression", "keys and values", "n", K=K, V=V)
     G = kernel(Q, K)
-    _check.finite("kernel_regression", G=G)
+    rules.finite("kernel_regression", "V", V)
+    rules.finite("kernel_regression", "G", G)
     total = G.sum(axis=-1, keepdims=True)
-    if not (total > 0).all():
-        raise ValueError(
-            "kernel_regression: each query needs a key with a kernel value above zero; got a query without one. "
-            "Widen the kernel."
-        )
+    rule = "each query needs a key with a kernel value above zero"
+    rules.refuse_where(~(total > 0), "kernel_regression", rule, "queries without one", "Widen the kernel.")
     return G @ V / total  # eq-kernel  (*b, m, d_v)
 
 
+@checked
 def kernel_regression_backward(
     dO: Float[Array, "*b m d_v"], G: Float[Array, "*b m n"], V: Float[Array, "*b n d_v"]
 ) -> tuple[Float[Array, "*b m n"], Float[Array, "*b n d_v"]]:

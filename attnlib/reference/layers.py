@@ -4,16 +4,17 @@ The book derives it in eq-self-attention, eq-cross-attention and eq-three-roads 
 `attnlib.reference.attention` (eq-layer, Chapter 1) with its two inputs named. The twin is `attnlib.nn.layers`.
 """
 
-from attnlib.reference import _check
 from attnlib.reference.attention import (
     AttentionWeights,
     LayerCache,
     attention_layer,
     attention_layer_backward,
 )
-from attnlib.shapes import Array, Bool, Float
+from attnlib.shapes import Array, Bool, Float, checked, where
 
 
+@checked
+@where(m="n", d_query="d_model", d_input="d_model")
 def self_attention(
     X: Float[Array, "*b n d_model"], weights: AttentionWeights, mask: Bool[Array, "*#b #n #n"] | None = None
 ) -> tuple[Float[Array, "*b n d_v"], LayerCache]:
@@ -25,10 +26,11 @@ def self_attention(
     array([[2.],
            [2.]])
     """
-    _check.matrices("self_attention", X=X)
     return attention_layer(X, X, weights, mask)  # eq-self-attention  (*b, n, d_v)
 
 
+@checked
+@where(m="n", d_query="d_model", d_input="d_model")
 def self_attention_backward(
     dO: Float[Array, "*b n d_v"], cache: LayerCache
 ) -> tuple[Float[Array, "*b n d_model"], AttentionWeights]:
@@ -37,6 +39,8 @@ def self_attention_backward(
     return dX_Q + dX_KV, d_weights  # eq-three-roads
 
 
+@checked
+@where(d_query="d_x", d_input="d_y")
 def cross_attention(
     X: Float[Array, "*b m d_x"],
     Y: Float[Array, "*b n d_y"],
@@ -52,10 +56,11 @@ def cross_attention(
     >>> cross_attention(one, np.array([[2.0], [2.0]]), AttentionWeights(one, one, 3 * one))[0]
     array([[6.]])
     """
-    _check.matrices("cross_attention", X=X, Y=Y)
     return attention_layer(X, Y, weights, mask)  # eq-cross-attention  (*b, m, d_v)
 
 
+@checked
+@where(d_query="d_x", d_input="d_y")
 def cross_attention_backward(
     dO: Float[Array, "*b m d_v"], cache: LayerCache
 ) -> tuple[Float[Array, "*b m d_x"], Float[Array, "*b n d_y"], AttentionWeights]:

@@ -9,11 +9,12 @@ import math
 
 import numpy as np
 
-from attnlib.reference import _check, _check_masks
-from attnlib.shapes import Array, Bool, Float, Int
+from attnlib import rules
+from attnlib.shapes import Array, Bool, Float, Int, Number, checked
 
 
-def causal_mask(n: int, m: int | None = None) -> Bool[Array, "m {n}"]:
+@checked
+def causal_mask(n: Number[int, "1.."], m: Number[int, "1..n"] | None = None) -> Bool[Array, "m {n}"]:
     """Each position sees itself and what came before (eq-causal-mask).
 
     n    keys
@@ -28,14 +29,13 @@ def causal_mask(n: int, m: int | None = None) -> Bool[Array, "m {n}"]:
     array([[1, 1, 1, 0],
            [1, 1, 1, 1]])
     """
-    _check_masks.count("causal_mask", "n", n, 1)
     m = n if m is None else m
-    _check_masks.count("causal_mask", "m", m, 1, n)
     i, j = np.arange(n - m, n)[:, None], np.arange(n)
     return j <= i  # eq-causal-mask  (m, n)
 
 
-def padding_mask(lengths: Int[Array, "*b"], n: int) -> Bool[Array, "*b 1 {n}"]:
+@checked
+def padding_mask(lengths: Int[Array, "*a b"], n: Number[int, "1.."]) -> Bool[Array, "*a b 1 {n}"]:
     """The first `lengths` keys of each sequence are real, the rest fills up to n (eq-padding-mask).
 
     It hides keys, not queries, so its axis of queries has size one and broadcasts.
@@ -45,12 +45,14 @@ def padding_mask(lengths: Int[Array, "*b"], n: int) -> Bool[Array, "*b 1 {n}"]:
     <BLANKLINE>
            [[1, 1, 1]]])
     """
-    _check_masks.count("padding_mask", "n", n, 1)
-    _check_masks.lengths("padding_mask", lengths, n)
+    rules.between("padding_mask", "lengths", lengths, "n", n)
     return np.arange(n) < lengths[..., None, None]  # eq-padding-mask  (*b, 1, n)
 
 
-def window_mask(n: int, before: int, after: int) -> Bool[Array, "{n} {n}"]:
+@checked
+def window_mask(
+    n: Number[int, "1.."], before: Number[int, "0.."], after: Number[int, "0.."]
+) -> Bool[Array, "{n} {n}"]:
     """Each position sees `before` neighbours on its left, itself, and `after` on its right (eq-window-mask).
 
     >>> window_mask(4, before=1, after=0).astype(int)
@@ -59,14 +61,12 @@ def window_mask(n: int, before: int, after: int) -> Bool[Array, "{n} {n}"]:
            [0, 1, 1, 0],
            [0, 0, 1, 1]])
     """
-    _check_masks.count("window_mask", "n", n, 1)
-    _check_masks.count("window_mask", "before", before, 0)
-    _check_masks.count("window_mask", "after", after, 0)
     i, j = np.arange(n)[:, None], np.arange(n)
     return (i - before <= j) & (j <= i + after)  # eq-window-mask  (n, n)
 
 
-def prefix_mask(n: int, prefix: int) -> Bool[Array, "{n} {n}"]:
+@checked
+def prefix_mask(n: Number[int, "1.."], prefix: Number[int, "0..n"]) -> Bool[Array, "{n} {n}"]:
     """All see the first `prefix` positions; beyond them each sees the past and itself (eq-prefix-mask).
 
     >>> prefix_mask(4, prefix=2).astype(int)
@@ -75,11 +75,10 @@ def prefix_mask(n: int, prefix: int) -> Bool[Array, "{n} {n}"]:
            [1, 1, 1, 0],
            [1, 1, 1, 1]])
     """
-    _check_masks.count("prefix_mask", "n", n, 1)
-    _check_masks.count("prefix_mask", "prefix", prefix, 0, n)
     return causal_mask(n) | (np.arange(n) < prefix)  # eq-prefix-mask  (n, n)
 
 
+@checked
 def combine_masks(*masks: Bool[Array, "..."]) -> Bool[Array, "..."]:
     """One may look where every mask allows it (eq-combined-mask).
 
@@ -90,30 +89,26 @@ def combine_masks(*masks: Bool[Array, "..."]) -> Bool[Array, "..."]:
             [1, 1, 0],
             [1, 1, 0]]])
     """
-    if not masks:
-        raise ValueError("combine_masks: there must be one mask or more; got none.")
-    _check_masks.boolean(
-        "combine_masks", kind=_check.ARRAY, **{f"mask {i}": mask for i, mask in enumerate(masks)}
-    )
-    _check_masks.broadcastable("combine_masks", masks)
+    rules.broadcastable("combine_masks", masks)
     both = masks[0]
     for mask in masks[1:]:
         both = both & mask  # eq-combined-mask
     return both
 
 
+@checked
 def rows_without_a_key(mask: Bool[Array, "*b n"]) -> Bool[Array, "*b"] | np.bool:
     """True for each query that may look nowhere; attention gives it zeros.
 
     >>> rows_without_a_key(combine_masks(window_mask(3, 0, 0), np.array([True, False, True])))
     array([False,  True, False])
     """
-    _check_masks.boolean("rows_without_a_key", mask=mask)
     return ~mask.any(axis=-1)
 
 
+@checked
 def additive_from_mask(
-    mask: Bool[Array, "*s"], fill: float = -math.inf, dtype: type = np.float64
+    mask: Bool[Array, "*s"], fill: float = -math.inf, dtype: type | np.dtype = np.float64
 ) -> Float[Array, "*s"]:
     """What one would add to the scores instead: 0 where one may look, `fill` where not (eq-additive-mask).
 
@@ -123,12 +118,11 @@ def additive_from_mask(
     array([[  0., -inf],
            [  0.,   0.]])
     """
-    _check_masks.boolean("additive_from_mask", mask=mask)
-    _check.real("additive_from_mask", "fill", fill)
     with np.errstate(over="ignore"):
         return np.where(mask, 0.0, fill).astype(dtype)  # eq-additive-mask
 
 
+@checked
 def mask_from_additive(M: Float[Array, "*s"]) -> Bool[Array, "*s"]:
     """The boolean mask that an additive one stands for: 0 is "may look", -inf or -10,000 and below is not.
 
@@ -136,22 +130,21 @@ def mask_from_additive(M: Float[Array, "*s"]) -> Bool[Array, "*s"]:
     array([[ True, False],
            [ True,  True]])
     """
-    _check.floats("mask_from_additive", M=M)
-    _check_masks.additive("mask_from_additive", M)
+    rules.additive("mask_from_additive", M)
     return M == 0
 
 
+@checked
 def mask_from_torch_padding(key_padding_mask: Bool[Array, "*b n"]) -> Bool[Array, "*b 1 n"]:
     """From the `key_padding_mask` of `torch.nn.MultiheadAttention`, where True means "ignore this key".
 
     >>> mask_from_torch_padding(np.array([[False, False, True]]))
     array([[[ True,  True, False]]])
     """
-    _check_masks.boolean("mask_from_torch_padding", key_padding_mask=key_padding_mask)
-    _check_masks.over_keys("mask_from_torch_padding", "key_padding_mask", key_padding_mask)
     return ~key_padding_mask[..., None, :]
 
 
+@checked
 def mask_from_torch_attention(attn_mask: Bool[Array, "*b m n"]) -> Bool[Array, "*b m n"]:
     """From a boolean `attn_mask` of `torch.nn.MultiheadAttention`, where True means "may not look".
 
@@ -162,5 +155,4 @@ def mask_from_torch_attention(attn_mask: Bool[Array, "*b m n"]) -> Bool[Array, "
     array([[1, 0],
            [1, 1]])
     """
-    _check_masks.boolean("mask_from_torch_attention", attn_mask=attn_mask)
     return ~attn_mask

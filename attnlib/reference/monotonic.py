@@ -6,10 +6,11 @@ The book derives it in eq-monotonic-scan, eq-monotonic-reach, eq-monotonic-align
 
 import numpy as np
 
-from attnlib.reference import _check, _check_variants
-from attnlib.shapes import Array, Bool, Float
+from attnlib import rules
+from attnlib.shapes import Array, Bool, Float, checked
 
 
+@checked
 def monotonic_scan(Z: Bool[Array, "*b m n"]) -> Bool[Array, "*b m n"]:
     """The alignment of a reader that stops at key j of query i wherever Z[i, j] says so (eq-monotonic-scan).
 
@@ -21,7 +22,6 @@ def monotonic_scan(Z: Bool[Array, "*b m n"]) -> Bool[Array, "*b m n"]:
            [0, 0, 1],
            [0, 0, 0]])
     """
-    _check_variants.decisions("monotonic_scan", Z)
     A = np.zeros_like(Z)
     n = Z.shape[-1]
     start = np.zeros((*Z.shape[:-2], 1), dtype=int)
@@ -33,6 +33,7 @@ def monotonic_scan(Z: Bool[Array, "*b m n"]) -> Bool[Array, "*b m n"]:
     return A
 
 
+@checked
 def hard_monotonic_alignment(p: Float[Array, "*b m n"]) -> Float[Array, "*b m n"]:
     """The alignment at test time: the reader stops where stopping is likelier than not (eq-monotonic-scan).
 
@@ -42,11 +43,11 @@ def hard_monotonic_alignment(p: Float[Array, "*b m n"]) -> Float[Array, "*b m n"
     array([[0., 1., 0.],
            [0., 0., 1.]])
     """
-    _check.matrices("hard_monotonic_alignment", p=p)
-    _check_variants.selection_probabilities("hard_monotonic_alignment", p)
+    rules.selections("hard_monotonic_alignment", p)
     return monotonic_scan(p > 0.5).astype(p.dtype)  # eq-monotonic-scan  (*b, m, n)
 
 
+@checked
 def sample_monotonic_alignment(p: Float[Array, "*b m n"], rng: np.random.Generator) -> Float[Array, "*b m n"]:
     """One random alignment: at each key that it reaches, the reader stops with probability p (eq-monotonic-scan).
 
@@ -54,11 +55,7 @@ def sample_monotonic_alignment(p: Float[Array, "*b m n"], rng: np.random.Generat
     array([[0., 1.],
            [0., 1.]])
     """
-    _check.matrices("sample_monotonic_alignment", p=p)
-    _check_variants.selection_probabilities("sample_monotonic_alignment", p)
-    _check_variants.generator(
-        "sample_monotonic_alignment", rng, np.random.Generator, "np.random.default_rng(seed)"
-    )
+    rules.selections("sample_monotonic_alignment", p)
     return monotonic_scan(rng.random(p.shape) < p).astype(p.dtype)  # eq-monotonic-scan  (*b, m, n)
 
 
@@ -80,6 +77,7 @@ def _alignment_and_reach(p: Float[Array, "*b m n"]) -> tuple[Float[Array, "*b m 
     return A, q
 
 
+@checked
 def monotonic_alignment(p: Float[Array, "*b m n"]) -> Float[Array, "*b m n"]:
     """The mean of all random alignments, which has a slope where each single one has none (eq-monotonic-alignment).
 
@@ -91,16 +89,15 @@ def monotonic_alignment(p: Float[Array, "*b m n"]) -> Float[Array, "*b m n"]:
     array([[0.5 , 0.25],
            [0.25, 0.5 ]])
     """
-    _check.matrices("monotonic_alignment", p=p)
-    _check_variants.selection_probabilities("monotonic_alignment", p)
+    rules.selections("monotonic_alignment", p)
     return _alignment_and_reach(p)[0]  # (*b, m, n)
 
 
+@checked
 def monotonic_alignment_backward(
     dA: Float[Array, "*b m n"], p: Float[Array, "*b m n"]
 ) -> Float[Array, "*b m n"]:
     """dp, by walking the recursion back: queries from the last, keys from the right (eq-monotonic-backward)."""
-    _check.same_shape("monotonic_alignment_backward", dA=dA, p=p)
     q = _alignment_and_reach(p)[1]
     dp = np.empty_like(p)
     d_next = np.zeros_like(p[..., 0, :])  # what the query below passes up: its dq

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attnlib.reference import _check, _check_heads
 from attnlib.reference.attention import (
     AttentionCache,
     scaled_dot_product_attention,
@@ -24,18 +23,19 @@ from attnlib.reference.projections import (
     project,
     project_backward,
 )
-from attnlib.shapes import Array, Bool, Float
+from attnlib.shapes import Array, Bool, Float, Number, checked, where
 
 
+@checked
+@where(h="n_heads", g="n_heads")
 def multi_head_attention_by_loops(
     X_Q: Float[Array, "*b m d_query"],
     X: Float[Array, "*b n d_source"],
     weights: MultiHeadWeights,
-    n_heads: int,
-    mask: Bool[Array, "..."] | None = None,
+    n_heads: Number[int, "1.."],
+    mask: Bool[Array, "*#b #m #n"] | Bool[Array, "*#b #{n_heads} #m #n"] | None = None,
 ) -> Float[Array, "*b m d_out"]:
     """One head after the other, each with its own columns of the weights; for reading, and as a test (eq-head)."""
-    _check_inputs("multi_head_attention_by_loops", X_Q, X, weights, n_heads, mask)
     shared = mask_for_heads(mask, X_Q.ndim)
     outputs = []
     for i in range(n_heads):
@@ -54,14 +54,6 @@ def _columns(weights: MultiHeadWeights, name: str, i: int, n_heads: int) -> tupl
     return W[:, mine], None if b is None else b[mine]
 
 
-def _check_inputs(
-    who: str, X_Q: Array, X: Array, weights: MultiHeadWeights, n_heads: int, mask: Array | None
-) -> None:
-    _check.matrices(who, X_Q=X_Q, X=X)
-    _check_heads.weights(who, X_Q, X, weights, n_heads, n_heads)
-    _check_heads.mask(who, mask, X_Q.shape[:-1], n_heads, X.shape[-2])
-
-
 class HeadsCache(NamedTuple):
     X_Q: Float[Array, "*b m d_query"]
     X: Float[Array, "*b n d_source"]
@@ -72,20 +64,22 @@ class HeadsCache(NamedTuple):
     P: Float[Array, "*b h m n"]
 
 
+@checked
+@where(h="n_heads", g="n_heads")
 def head_outputs(
     X_Q: Float[Array, "*b m d_query"],
     X: Float[Array, "*b n d_source"],
     weights: MultiHeadWeights,
-    n_heads: int,
-    mask: Bool[Array, "..."] | None = None,
+    n_heads: Number[int, "1.."],
+    mask: Bool[Array, "*#b #m #n"] | Bool[Array, "*#b #{n_heads} #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b h m d_v"], HeadsCache]:
     """What each head says, before the heads are joined; all heads in one batched product (eq-head)."""
-    _check_inputs("multi_head_attention", X_Q, X, weights, n_heads, mask)
     Q, K, V = (split_heads(A, n_heads) for A in project(X_Q, X, weights))  # eq-split-heads
     Z, (*_, P) = scaled_dot_product_attention(Q, K, V, mask_for_heads(mask, X_Q.ndim))  # eq-head
     return Z, HeadsCache(X_Q, X, weights, Q, K, V, P)
 
 
+@checked
 def head_outputs_backward(
     dZ: Float[Array, "*b h m d_v"], cache: HeadsCache
 ) -> tuple[Float[Array, "*b m d_query"], Float[Array, "*b n d_source"], Gradients]:
@@ -105,12 +99,14 @@ class MultiHeadCache(NamedTuple):
         return self.heads.P
 
 
+@checked
+@where(h="n_heads", g="n_heads")
 def multi_head_attention(
     X_Q: Float[Array, "*b m d_query"],
     X: Float[Array, "*b n d_source"],
     weights: MultiHeadWeights,
-    n_heads: int,
-    mask: Bool[Array, "..."] | None = None,
+    n_heads: Number[int, "1.."],
+    mask: Bool[Array, "*#b #m #n"] | Bool[Array, "*#b #{n_heads} #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b m d_out"], MultiHeadCache]:
     """Attention from X_Q to X with n_heads heads (eq-multi-head); self-attention where X_Q is X.
 
@@ -127,6 +123,7 @@ def multi_head_attention(
     return combine(Z, weights), MultiHeadCache(heads, Z)  #    eq-multi-head  (*b, m, d_out)
 
 
+@checked
 def multi_head_attention_backward(
     dY: Float[Array, "*b m d_out"], cache: MultiHeadCache
 ) -> tuple[Float[Array, "*b m d_query"], Float[Array, "*b n d_source"], MultiHeadWeights]:
@@ -147,12 +144,14 @@ class SumCache(NamedTuple):
         return self.heads.P
 
 
+@checked
+@where(h="n_heads", g="n_heads")
 def multi_head_as_sum(
     X_Q: Float[Array, "*b m d_query"],
     X: Float[Array, "*b n d_source"],
     weights: MultiHeadWeights,
-    n_heads: int,
-    mask: Bool[Array, "..."] | None = None,
+    n_heads: Number[int, "1.."],
+    mask: Bool[Array, "*#b #m #n"] | Bool[Array, "*#b #{n_heads} #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b m d_out"], SumCache]:
     """The same output as a sum: each head has its own rows of W_O and adds its contribution (eq-multi-head-sum).
 
@@ -171,6 +170,7 @@ def multi_head_as_sum(
     return Y if weights.b_O is None else Y + weights.b_O, SumCache(heads, Z, C)
 
 
+@checked
 def multi_head_as_sum_backward(
     dY: Float[Array, "*b m d_out"], cache: SumCache
 ) -> tuple[Float[Array, "*b m d_query"], Float[Array, "*b n d_source"], MultiHeadWeights]:

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attnlib.reference import _check, _check_variants
+from attnlib import rules
 from attnlib.reference.ops import LinearCache, linear, linear_backward
-from attnlib.shapes import Array, Float
+from attnlib.shapes import Array, Float, Number, checked
 
 
+@checked
 def sigmoid(X: Float[Array, "*s"]) -> Float[Array, "*s"]:
     """A number between 0 and 1, one half at zero; written with tanh it cannot overflow (eq-sigmoid).
 
@@ -36,6 +37,7 @@ class RNNCache(NamedTuple):
     weights: RNNWeights
 
 
+@checked
 def rnn_cell(
     x: Float[Array, "*b d_in"], h: Float[Array, "*b d"], weights: RNNWeights
 ) -> tuple[Float[Array, "*b d"], RNNCache]:
@@ -46,12 +48,11 @@ def rnn_cell(
     >>> h
     array([0.])
     """
-    _check.floats("rnn_cell", x=x, h=h, **weights._asdict())
-    _check_variants.cell("rnn_cell", 1, x, h, weights.W_x, weights.W_h, b=weights.b)
     h_new = np.tanh(x @ weights.W_x + h @ weights.W_h + weights.b)  # eq-rnn  (*b, d)
     return h_new, RNNCache(x, h, h_new, weights)
 
 
+@checked
 def rnn_cell_backward(
     dh_new: Float[Array, "*b d"], cache: RNNCache
 ) -> tuple[Float[Array, "*b d_in"], Float[Array, "*b d"], RNNWeights]:
@@ -63,6 +64,7 @@ def rnn_cell_backward(
     return dx, dh, RNNWeights(dW_x, dW_h, db)
 
 
+@checked
 def rnn_jacobian(h: Float[Array, "*b d"], W_h: Float[Array, "d d"]) -> Float[Array, "*b d d"]:
     """The derivative of the state h that `rnn_cell` returned by the state before it (eq-rnn-jacobian).
 
@@ -72,11 +74,10 @@ def rnn_jacobian(h: Float[Array, "*b d"], W_h: Float[Array, "d d"]) -> Float[Arr
     array([[1. , 3. ],
            [1.5, 3. ]])
     """
-    _check.floats("rnn_jacobian", h=h, W_h=W_h)
-    _check.weight("rnn_jacobian", "d", "d", "h", h.shape[-1], W_h=W_h)
     return (1 - h**2)[..., None] * W_h.T  # eq-rnn-jacobian  (*b, d, d)
 
 
+@checked
 def jacobian_through_time(W_h: Float[Array, "d d"], hs: Float[Array, "*b T d"]) -> Float[Array, "*b d d"]:
     """The derivative of the last state in hs by the one before the first: a product over steps (eq-jacobian-product).
 
@@ -86,7 +87,6 @@ def jacobian_through_time(W_h: Float[Array, "d d"], hs: Float[Array, "*b T d"]) 
     >>> jacobian_through_time(np.array([[2.0]]), hs)
     array([[3.]])
     """
-    _check.matrices("jacobian_through_time", hs=hs)
     steps = rnn_jacobian(hs, W_h)
     J = steps[..., 0, :, :]
     for t in range(1, hs.shape[-2]):
@@ -94,8 +94,9 @@ def jacobian_through_time(W_h: Float[Array, "d d"], hs: Float[Array, "*b T d"]) 
     return J
 
 
+@checked
 def orthogonal(
-    d: int, rng: np.random.Generator, spectral_radius: int | float = 1.0
+    d: Number[int, "1.."], rng: np.random.Generator, spectral_radius: Number[float, "0<.."] = 1.0
 ) -> Float[Array, "{d} {d}"]:
     """A random rotation or reflection times a number: every vector is stretched by it alike (eq-orthogonal).
 
@@ -105,8 +106,6 @@ def orthogonal(
            [0., 4., 0.],
            [0., 0., 4.]])
     """
-    _check.positive("orthogonal", "spectral_radius", float(spectral_radius))
-    _check_variants.generator("orthogonal", rng, np.random.Generator, "np.random.default_rng(seed)")
     Q, R = np.linalg.qr(rng.normal(size=(d, d)))
     return (
         spectral_radius * Q * np.sign(np.diag(R))
@@ -132,6 +131,7 @@ class GRUCache(NamedTuple):
     weights: GRUWeights
 
 
+@checked
 def gru_cell(
     x: Float[Array, "*b d_in"], h: Float[Array, "*b d"], weights: GRUWeights
 ) -> tuple[Float[Array, "*b d"], GRUCache]:
@@ -143,8 +143,6 @@ def gru_cell(
     >>> gru_cell(np.array([7.0]), np.array([1.0]), weights)[0]
     array([0.5])
     """
-    _check.floats("gru_cell", x=x, h=h, **weights._asdict())
-    _check_variants.cell("gru_cell", 3, x, h, weights.W_x, weights.W_h, b_x=weights.b_x, b_h=weights.b_h)
     a_xr, a_xz, a_xg = np.split(linear(x, weights.W_x, weights.b_x)[0], 3, axis=-1)
     a_hr, a_hz, a_hg = np.split(linear(h, weights.W_h, weights.b_h)[0], 3, axis=-1)
     r, z = sigmoid(a_xr + a_hr), sigmoid(a_xz + a_hz)  # eq-gru-gates
@@ -153,6 +151,7 @@ def gru_cell(
     return h_new, GRUCache(x, h, r, z, g, a_hg, weights)
 
 
+@checked
 def gru_cell_backward(
     dh_new: Float[Array, "*b d"], cache: GRUCache
 ) -> tuple[Float[Array, "*b d_in"], Float[Array, "*b d"], GRUWeights]:
@@ -194,6 +193,7 @@ class LSTMCache(NamedTuple):
     weights: LSTMWeights
 
 
+@checked
 def lstm_cell(
     x: Float[Array, "*b d_in"], state: LSTMState, weights: LSTMWeights
 ) -> tuple[LSTMState, LSTMCache]:
@@ -206,9 +206,6 @@ def lstm_cell(
     array([0.5])
     """
     h, c = state
-    _check.floats("lstm_cell", x=x, h=h, c=c, **weights._asdict())
-    _check_variants.cell("lstm_cell", 4, x, h, weights.W_x, weights.W_h, b=weights.b)
-    _check.same_shape("lstm_cell", c=c, h=h)
     a_i, a_f, a_g, a_o = np.split(x @ weights.W_x + h @ weights.W_h + weights.b, 4, axis=-1)
     i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o)  # eq-lstm-gates
     g = np.tanh(a_g)  #                                   eq-lstm-candidate
@@ -217,6 +214,7 @@ def lstm_cell(
     return LSTMState(h_new, c_new), LSTMCache(x, LSTMState(h, c), i, f, g, o, c_new, weights)
 
 
+@checked
 def lstm_cell_backward(
     d_state: LSTMState, cache: LSTMCache
 ) -> tuple[Float[Array, "*b d_in"], LSTMState, LSTMWeights]:
@@ -234,6 +232,7 @@ def lstm_cell_backward(
     return dx, LSTMState(dh, dc_new * f), LSTMWeights(dW_x, dW_h, db)
 
 
+@checked
 def unroll(
     cell: Callable[..., tuple[Any, Any]], X: Float[Array, "*b T d_in"], state: Any, weights: Any
 ) -> tuple[list[Any], list[Any]]:
@@ -246,7 +245,6 @@ def unroll(
     >>> states
     [array([0.]), array([0.])]
     """
-    _check.floats("unroll", X=X)
     states, caches = [], []
     for t in range(X.shape[-2]):
         state, cache = cell(X[..., t, :], state, weights)  # eq-recurrence
@@ -262,6 +260,7 @@ def _add(a: Any, b: Any) -> Any:
     return a + b if isinstance(a, np.ndarray) else type(a)(*map(_add, a, b))
 
 
+@checked
 def unroll_backward(
     cell_backward: Callable[..., tuple[Any, Any, Any]], d_states: Sequence[Any], caches: Sequence[Any]
 ) -> tuple[Float[Array, "*b T d_in"], Any, Any]:
@@ -271,7 +270,7 @@ def unroll_backward(
 
     It is backpropagation through time: each step adds what came to its state directly to what came through later ones.
     """
-    _check_variants.one_for_each_step("unroll_backward", d_states, caches)
+    rules.one_for_each_step("unroll_backward", d_states, caches)
     dX, d_state, d_weights = [], None, None
     for d_here, cache in zip(reversed(d_states), reversed(caches), strict=True):
         dx, d_state, d_step = cell_backward(_add(d_state, d_here), cache)  # eq-recurrence-backward

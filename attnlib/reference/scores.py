@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attnlib.reference import _check
 from attnlib.reference.ops import unit, unit_backward
-from attnlib.shapes import Array, Float
+from attnlib.shapes import Array, Float, checked
 
 
 class DotCache(NamedTuple):
@@ -24,11 +23,7 @@ def _pairs(X: Float[Array, "..."], Y: Float[Array, "..."]) -> Float[Array, "..."
     return X.reshape(-1, X.shape[-1]).T @ Y.reshape(-1, Y.shape[-1])
 
 
-def _check_same_width(who: str, Q: Float[Array, "..."], K: Float[Array, "..."]) -> None:
-    _check.matrices(who, Q=Q, K=K)
-    _check.same_width(who, "queries and keys", "d_k", Q=Q, K=K)
-
-
+@checked
 def dot_scores(
     Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"]
 ) -> tuple[Float[Array, "*b m n"], DotCache]:
@@ -37,10 +32,10 @@ def dot_scores(
     >>> dot_scores(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))[0]
     array([[1., 2., 3.]])
     """
-    _check_same_width("dot_scores", Q, K)
     return Q @ K.swapaxes(-1, -2), DotCache(Q, K)  # eq-dot-score  (*b, m, n)
 
 
+@checked
 def dot_scores_backward(
     dS: Float[Array, "*b m n"], cache: DotCache
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"]]:
@@ -49,6 +44,7 @@ def dot_scores_backward(
     return dS @ K, dS.swapaxes(-1, -2) @ Q  # eq-dot-score-backward
 
 
+@checked
 def scaled_dot_scores(
     Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"]
 ) -> tuple[Float[Array, "*b m n"], DotCache]:
@@ -57,10 +53,10 @@ def scaled_dot_scores(
     >>> scaled_dot_scores(np.array([[1.0, 1.0, 1.0, 1.0]]), np.array([[2.0, 2.0, 2.0, 2.0]]))[0]
     array([[4.]])
     """
-    _check_same_width("scaled_dot_scores", Q, K)
     return Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1]), DotCache(Q, K)  # eq-scaled-score  (*b, m, n)
 
 
+@checked
 def scaled_dot_scores_backward(
     dS: Float[Array, "*b m n"], cache: DotCache
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"]]:
@@ -74,6 +70,7 @@ class MultiplicativeCache(NamedTuple):
     W: Float[Array, "d_q d_k"]
 
 
+@checked
 def multiplicative_scores(
     Q: Float[Array, "*b m d_q"], K: Float[Array, "*b n d_k"], W: Float[Array, "d_q d_k"]
 ) -> tuple[Float[Array, "*b m n"], MultiplicativeCache]:
@@ -86,16 +83,10 @@ def multiplicative_scores(
     >>> multiplicative_scores(Q, K, W)[0]
     array([[7.]])
     """
-    _check.matrices("multiplicative_scores", Q=Q, K=K)
-    _check.floats("multiplicative_scores", Q=Q, W=W)
-    if W.shape != (Q.shape[-1], K.shape[-1]):
-        raise ValueError(
-            f"multiplicative_scores: W must be (d_q, d_k) = ({Q.shape[-1]}, {K.shape[-1]}), the widths of Q and K; "
-            f"got {W.shape}."
-        )
     return (Q @ W) @ K.swapaxes(-1, -2), MultiplicativeCache(Q, K, W)  # eq-multiplicative-score  (*b, m, n)
 
 
+@checked
 def multiplicative_scores_backward(
     dS: Float[Array, "*b m n"], cache: MultiplicativeCache
 ) -> tuple[Float[Array, "*b m d_q"], Float[Array, "*b n d_k"], Float[Array, "d_q d_k"]]:
@@ -115,6 +106,7 @@ class AdditiveCache(NamedTuple):
     H: Float[Array, "*b m n d_a"]
 
 
+@checked
 def additive_scores(
     Q: Float[Array, "*b m d_q"],
     K: Float[Array, "*b n d_k"],
@@ -130,19 +122,11 @@ def additive_scores(
     >>> additive_scores(np.array([[0.0]]), np.array([[0.0], [100.0]]), one, one, np.array([2.0]))[0]
     array([[0., 2.]])
     """
-    _check.matrices("additive_scores", Q=Q, K=K)
-    _check.floats("additive_scores", Q=Q, W_q=W_q, W_k=W_k, v=v)
-    _check.weight("additive_scores", "d_q", "d_a", "Q", Q.shape[-1], W_q=W_q)
-    _check.weight("additive_scores", "d_k", "d_a", "K", K.shape[-1], W_k=W_k)
-    if not W_q.shape[1:] == W_k.shape[1:] == v.shape:
-        raise ValueError(
-            "additive_scores: W_q, W_k and v must share the hidden width d_a; "
-            f"got W_q {W_q.shape}, W_k {W_k.shape} and v {v.shape}."
-        )
     H = np.tanh((Q @ W_q)[..., :, None, :] + (K @ W_k)[..., None, :, :])  # (*b, m, n, d_a)
     return H @ v, AdditiveCache(Q, K, W_q, W_k, v, H)  # eq-additive-score  (*b, m, n)
 
 
+@checked
 def additive_scores_backward(
     dS: Float[Array, "*b m n"], cache: AdditiveCache
 ) -> tuple[
@@ -160,6 +144,7 @@ def additive_scores_backward(
     return dZ_q @ W_q.T, dZ_k @ W_k.T, _pairs(Q, dZ_q), _pairs(K, dZ_k), dv
 
 
+@checked
 def cosine_scores(
     Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"]
 ) -> tuple[Float[Array, "*b m n"], DotCache]:
@@ -168,10 +153,10 @@ def cosine_scores(
     >>> cosine_scores(np.array([[10.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 7.0], [-2.0, 0.0]]))[0]
     array([[ 1.,  0., -1.]])
     """
-    _check_same_width("cosine_scores", Q, K)
     return unit(Q) @ unit(K).swapaxes(-1, -2), DotCache(Q, K)  # eq-cosine-score  (*b, m, n)
 
 
+@checked
 def cosine_scores_backward(
     dS: Float[Array, "*b m n"], cache: DotCache
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"]]:
@@ -186,6 +171,7 @@ class LocationCache(NamedTuple):
     W: Float[Array, "d_q n"]
 
 
+@checked
 def location_scores(
     Q: Float[Array, "*b m d_q"], W: Float[Array, "d_q n"]
 ) -> tuple[Float[Array, "*b m n"], LocationCache]:
@@ -194,12 +180,10 @@ def location_scores(
     >>> location_scores(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))[0]
     array([[1., 2., 3.]])
     """
-    _check.matrices("location_scores", Q=Q)
-    _check.floats("location_scores", Q=Q, W=W)
-    _check.weight("location_scores", "d_q", "n", "Q", Q.shape[-1], W=W)
     return Q @ W, LocationCache(Q, W)  # eq-location-score  (*b, m, n)
 
 
+@checked
 def location_scores_backward(
     dS: Float[Array, "*b m n"], cache: LocationCache
 ) -> tuple[Float[Array, "*b m d_q"], Float[Array, "d_q n"]]:

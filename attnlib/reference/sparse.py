@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attnlib.reference import _check, _check_variants
+from attnlib import rules
 from attnlib.reference.attention import (
     AttentionCache,
     scaled_dot_product_attention,
@@ -16,40 +16,40 @@ from attnlib.reference.attention import (
 )
 from attnlib.reference.ops import masked_softmax, masked_softmax_backward
 from attnlib.reference.scores import DotCache, scaled_dot_scores, scaled_dot_scores_backward
-from attnlib.shapes import Array, Bool, Float
+from attnlib.shapes import Array, Bool, Float, Number, checked
 
 
+@checked
 def scores_computed(mask: Bool[Array, "*s"]) -> int:
     """How many scores a method has to compute that skips what the mask hides (eq-scores-computed).
 
     >>> scores_computed(np.tril(np.ones((4, 4), dtype=bool)))
     10
     """
-    _check.boolean_mask("scores_computed", mask, mask.shape)
     return int(mask.sum())  # eq-scores-computed
 
 
-def top_k_mask(S: Float[Array, "*b n"], k: int) -> Bool[Array, "*b n"]:
+@checked
+def top_k_mask(S: Float[Array, "*b n"], k: Number[int, "1..n"]) -> Bool[Array, "*b n"]:
     """True at the k largest scores of each row, exactly k; of equal scores the first ones count (eq-top-k).
 
     >>> top_k_mask(np.array([[1.0, 3.0, 2.0], [5.0, 5.0, 5.0]]), k=2)
     array([[False,  True,  True],
            [ True,  True, False]])
     """
-    _check.floats("top_k_mask", S=S)
-    _check.scores("top_k_mask", S)
-    _check_variants.how_many("top_k_mask", k, S.shape[-1])
+    rules.scores("top_k_mask", S)
     order = np.argsort(-S, axis=-1, kind="stable")  # stable: equal scores stay in the order of their keys
     mask = np.zeros(S.shape, dtype=bool)
     np.put_along_axis(mask, order[..., :k], True, axis=-1)  # eq-top-k  (*b, n)
     return mask
 
 
+@checked
 def top_k_attention(
     Q: Float[Array, "*b m d_k"],
     K: Float[Array, "*b n d_k"],
     V: Float[Array, "*b n d_v"],
-    k: int,
+    k: Number[int, "1..n"],
     mask: Bool[Array, "*#b #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b m d_v"], AttentionCache]:
     """Scaled dot-product attention over the k best keys of each query (eq-top-k-attention).
@@ -64,11 +64,11 @@ def top_k_attention(
     S, _ = scaled_dot_scores(Q, K)
     if mask is None:
         return scaled_dot_product_attention(Q, K, V, top_k_mask(S, k))
-    _check.boolean_mask("top_k_attention", mask, S.shape)
     best = top_k_mask(np.where(mask, S, -np.inf), k) & mask
     return scaled_dot_product_attention(Q, K, V, best)  # eq-top-k-attention  (*b, m, d_v)
 
 
+@checked
 def top_k_attention_backward(
     dO: Float[Array, "*b m d_v"], cache: AttentionCache
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"], Float[Array, "*b n d_v"]]:
@@ -79,8 +79,12 @@ def top_k_attention_backward(
     return scaled_dot_product_attention_backward(dO, cache)
 
 
+@checked
 def local_mask(
-    m: int, n: int, window: int | float, centers: Float[Array, "*b {m}"] | None = None
+    m: Number[int, "1.."],
+    n: Number[int, "1.."],
+    window: Number[float, "0.."],
+    centers: Float[Array, "*b {m}"] | None = None,
 ) -> Bool[Array, "*b {m} {n}"]:
     """True for the keys at most `window` positions from each query's centre (eq-local-mask).
 
@@ -92,11 +96,9 @@ def local_mask(
            [1, 1, 1, 0],
            [0, 1, 1, 1]])
     """
-    _check_variants.window("local_mask", window)
     if centers is None:
         centers = np.arange(m, dtype=np.float64)
-    _check.floats("local_mask", centers=centers)
-    _check_variants.centers("local_mask", centers, (m,))
+    rules.finite("local_mask", "centers", centers)
     return np.abs(np.arange(n) - centers[..., None]) <= window  # eq-local-mask  (*b, m, n)
 
 
@@ -107,15 +109,16 @@ class LocalCache(NamedTuple):
     P: Float[Array, "*b m n"]
     G: Float[Array, "*b m n"]
     centers: Float[Array, "*b m"]
-    window: int | float
+    window: Number[float, "0<.."]
 
 
+@checked
 def local_attention(
     Q: Float[Array, "*b m d_k"],
     K: Float[Array, "*b n d_k"],
     V: Float[Array, "*b n d_v"],
     centers: Float[Array, "*b m"],
-    window: int | float,
+    window: Number[float, "0<.."],
     mask: Bool[Array, "*#b #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b m d_v"], LocalCache]:
     """Attention in a window around a position that a model can predict, and learn to predict (eq-local-attention).
@@ -131,14 +134,9 @@ def local_attention(
     >>> cache.P, cache.G[:, :2].round(4), O
     (array([[0.5, 0.5, 0. ]]), array([[1.    , 0.1353]]), array([[0.5]]))
     """
-    _check.matrices("local_attention", Q=Q, K=K, V=V)
-    _check.floats("local_attention", Q=Q, centers=centers)
-    _check_variants.window("local_attention", window)
-    _check.positive("local_attention", "window", float(window))
-    _check_variants.centers("local_attention", centers, Q.shape[:-1])
+    rules.finite("local_attention", "V", V)
+    rules.finite("local_attention", "centers", centers)
     S, _ = scaled_dot_scores(Q, K)
-    _check_variants.values_for("local_attention", S, V)
-    _check.boolean_mask("local_attention", mask, S.shape)
     near = local_mask(S.shape[-2], S.shape[-1], window, centers)
     P = masked_softmax(S, near if mask is None else near & mask)  # eq-local-mask
     distance = np.arange(S.shape[-1]) - centers[..., None]
@@ -146,6 +144,7 @@ def local_attention(
     return (P * G) @ V, LocalCache(Q, K, V, P, G, centers, window)  #       eq-local-attention  (*b, m, d_v)
 
 
+@checked
 def local_attention_backward(
     dO: Float[Array, "*b m d_v"], cache: LocalCache
 ) -> tuple[

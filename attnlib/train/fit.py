@@ -9,18 +9,19 @@ from typing import TypeVar
 
 import torch
 
-from attnlib.reference import _check_masks
+from attnlib.shapes import Number, checked
 
 M = TypeVar("M", bound=torch.nn.Module)
 B = TypeVar("B")
 
 
+@checked
 def fit(
     model: M,
     loss: Callable[[M, B], torch.Tensor],
     batches: Iterable[B],
     *,
-    steps: int,
+    steps: Number[int, "1.."],
     lr: float = 2e-3,
     clip: float = 1.0,
     after_step: Callable[[int, float], None] | None = None,
@@ -30,7 +31,6 @@ def fit(
     The learning rate is `lr` for the first half and then falls on a line to zero. A gradient longer than `clip` is
     shortened to it. `after_step(step, loss)` may look at the model, for example to draw a learning curve.
     """
-    _check_masks.sizes("fit", steps=steps)
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, 2 - 2 * step / steps))
     losses: list[float] = []

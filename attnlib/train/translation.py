@@ -71,7 +71,7 @@ def weights_of(model: Seq2Seq, pairs: Sequence[Pair], *, end: bool = False) -> l
     """The attention weights for each pair's own translation, one row per target word; with the end marks if asked."""
     model.eval()
     t = tensors(batch(pairs, source_vocab(), target_vocab()), next(model.parameters()).device)
-    P = model.weights(t.source, t.source_mask, t.target_in).double().cpu().numpy()
+    P = model.attention_weights(t.source, t.source_mask, t.target_in).double().cpu().numpy()
     return [p[: len(pair.target) + end, : len(pair.source) + end] for p, pair in zip(P, pairs, strict=True)]
 
 

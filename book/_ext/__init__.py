@@ -20,16 +20,22 @@ Bottom-up, each module uses only those above it:
     api        the reference of attnlib
     apilinks   its names in a notebook lead to the reference
     notation   the first use of a symbol says what it means
+    glossary   the first use of a term says what it means
+    plain      a page's text in plain words
     reading    how long a notebook takes, and the map of its chapter
-    finding    equations, exercises and rows of the ledger are found by number and name
     listing    the pages Systems, Equations and Claims
     exercises  the index of the exercises, and their folded solutions
+    finding    what the search searches
+    way        where one is, and what comes next
+    start      what the first page offers: the way in, what was read, how to cite
+    foot       the way to a page's source, and to report an error
+    bibliography  titles under Further reading lead to their papers
     slim       fewer elements for the same picture
     pages      the finished page: scripts, fonts, accessible names, a way to run it
-    meta       what a page says about itself to search engines and when it is shared
-    sitefiles  map of the site, robots, the page for lost readers, redirects
-    styles     one style sheet, with the rules that the pages use
+    sitefiles  old addresses lead on; pages made by Sphinx are not indexed
+    letters    which letters stand in which font of the formulas
     fonts      the fonts, with the letters that the pages use
+    styles     one style sheet, with the rules that the pages use and the fonts
 """
 
 import hashlib
@@ -43,28 +49,32 @@ from . import (
     api,
     apilinks,
     badges,
+    bibliography,
     cells,
     exercises,
     explorables,
     facts,
     figures,
     finding,
-    fonts,
+    foot,
     frames,
+    glossary,
     listing,
     maths,
-    meta,
     notation,
     pages,
     reading,
     sitefiles,
+    start,
     styles,
     uses,
+    way,
 )
 
 MODULES = (
     facts, badges, anchors, frames, figures, explorables, cells, maths,
-    uses, api, apilinks, notation, reading, finding, listing, exercises, pages, meta, sitefiles, styles, fonts,
+    uses, api, apilinks, notation, glossary, reading, listing, exercises, finding,
+    way, start, foot, bibliography, pages, sitefiles, styles,
 )  # fmt: skip
 
 

@@ -5,7 +5,7 @@
     ```{exercises} solutions foundations
     ```
 
-Both are complete without scripts; on the index a short script adds the filters.
+Both are complete without scripts; on the index `lists.js` adds the filters.
 """
 
 import re
@@ -19,57 +19,21 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 
-from attnlib.exercises.edits import source_of
-from attnlib.exercises.model import (
+from attnlib.exercises.engine.edits import source_of
+from attnlib.exercises.engine.model import (
     AnswerExercise,
     CodeExercise,
     Exercise,
     Mistake,
     ProofExercise,
 )
-from attnlib.exercises.registry import CHAPTERS, chapter, exercises
+from attnlib.exercises.engine.registry import CHAPTERS, chapter, exercises
 
 from .anchors import register
 from .frames import Frame
 
 MINUTES = (5, 10, 15, 20, 30, 60)  # the steps of the filter "at most"
 LONGEST_EDIT = 60
-
-FILTERS = """<script>
-(() => {
-  const list = document.querySelector("ol.exercises"), rows = [...list.children];
-  const form = document.createElement("form"), shown = document.createElement("output");
-  form.className = "ledger-tools";
-  form.setAttribute("role", "search");
-  form.setAttribute("aria-label", "Exercises of this page");
-  const wanted = new URLSearchParams(location.search);
-  const fits = (select, row) => !select.value ||
-    (select.name === "minutes" ? +row.dataset.minutes <= +select.value : row.dataset[select.name] === select.value);
-  const selects = ["chapter", "kind", "level", "minutes"].map((name) => {
-    const label = document.createElement("label"), select = document.createElement("select");
-    const found = [...new Set(rows.map((row) => row.dataset[name]))].sort();
-    const values = name === "minutes" ? list.dataset.steps.split(" ") : found;
-    const title = (value) => ({ minutes: `at most ${value}`, level: "\\u2605".repeat(+value) })[name] || value;
-    select.name = name;
-    select.append(new Option("all", ""), ...values.map((value) => new Option(title(value), value)));
-    select.value = wanted.get(name) || "";
-    label.append(name[0].toUpperCase() + name.slice(1), select);
-    form.append(label);
-    return select;
-  });
-  const apply = () => {
-    rows.forEach((row) => { row.hidden = !selects.every((select) => fits(select, row)); });
-    const left = rows.filter((row) => !row.hidden);
-    const minutes = left.reduce((sum, row) => sum + +row.dataset.minutes, 0);
-    shown.textContent = `${left.length} of ${rows.length} exercises, ${minutes} minutes`;
-  };
-  form.append(shown);
-  form.addEventListener("input", apply);
-  form.addEventListener("submit", (event) => event.preventDefault());
-  list.before(form);
-  apply();
-})();
-</script>"""
 
 
 class ExerciseList(nodes.General, nodes.Element):
@@ -114,7 +78,7 @@ class ExercisesDirective(SphinxDirective):
                 found, _ = self.state.inline_text(text, self.lineno)
                 item.append(nodes.paragraph("", "", *found, classes=[look]))
             items.append(item)
-        return [ExerciseList("", *items), nodes.raw("", FILTERS, format="html")]
+        return [ExerciseList("", *items)]
 
     def place(self, one: Exercise) -> str:
         """A link to the exercise in its notebook, as near as there is one."""
@@ -189,6 +153,9 @@ def example(mistake: Mistake) -> str:
 
 def visit_list(self, node: ExerciseList) -> None:
     steps = " ".join(map(str, MINUTES))
+    self.body.append(
+        '<form class="ledger-tools pst-js-only" role="search" aria-label="Exercises of this page"></form>\n'
+    )
     self.body.append(f'<ol class="exercises" data-steps="{steps}" style="list-style:none;padding:0">\n')
 
 

@@ -2,9 +2,19 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+
+
+class Entry(NamedTuple):
+    """A part of a page that the search can find."""
+
+    anchor: str
+    heading: str
+    text: str
+    bold: str
 
 
 @dataclass
@@ -23,6 +33,7 @@ class PageFacts:
     minutes: int = 0  # to read a notebook
     exercises: int = 0
     verdicts: list[tuple[str, str, int]] = field(default_factory=list)  # (claim id, verdict, line)
+    entries: list[Entry] = field(default_factory=list)  # what the search finds
     explorables: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (script, style)
 
 

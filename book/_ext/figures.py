@@ -4,12 +4,15 @@ Text and axes are drawn in one ink, which becomes the text colour of the page. N
 that two figures on one page cannot mix up their clips and marks. Letters, which are outlines too, are defined once for
 all figures of a page.
 
+Every figure has a number and a visible caption: a paragraph right after its cell that opens with `**Figure.**`, or else
+the alternative text, which says what one sees. A button opens it large.
+
 A picture `x.png` that has an `x-dark.png` beside it is shown in light, the other one in dark.
 """
 
 import posixpath
 import re
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,6 +20,9 @@ from docutils import nodes
 from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
+
+from .frames import bold_start
+from .teaching import number as number_of
 
 INK = "#1f2430"
 
@@ -77,6 +83,76 @@ class InlineFigures(SphinxTransform):
                 raw = nodes.raw("", f'<div class="drawing">{drawing}</div>', format="html")
                 raw.source, raw.line = image.source, image.line
                 image.replace_self(raw)
+                self.caption(output, raw, number)
+
+    def caption(self, output: nodes.container, drawing: nodes.raw, number: int) -> None:
+        """Below a drawing its number and caption."""
+        label = f"Figure {section(self.env.docname)}{number}"
+        written = caption_after(output)
+        said = LABEL.search(drawing.astext())
+        words = [Words("", "", *written)] if written else [Words(said=unescape(said[1]) if said else "")]
+        bundle = around(output, "mime_bundle")
+        bundle.parent.insert(bundle.parent.index(bundle) + 1, Caption("", *words, label=label, number=number))
+
+
+LABEL = re.compile(r'<svg role="img" aria-label="([^"]*)"')
+
+
+def section(page: str) -> str:
+    """What the numbers of a page's figures begin with: `1.4.` on the page 1.4, nothing on a page without a number."""
+    number = number_of(page)
+    return f"{number}." if number else ""
+
+
+def around(output: nodes.Element, kind: str) -> nodes.Element:
+    """What of this kind an output belongs to: its cell, or the bundle of its forms; itself where there is none."""
+    node: nodes.Element | None = output
+    while node is not None and node.get("nb_element") != kind:
+        node = node.parent
+    return output if node is None else node
+
+
+def caption_after(output: nodes.Element) -> list[nodes.Node]:
+    """What a paragraph `**Figure.** ...` right after the cell says; the paragraph is taken away."""
+    cell = around(output, "cell_code")
+    following = cell.next_node(descend=False, siblings=True)
+    if not isinstance(following, nodes.paragraph):
+        return []
+    first = bold_start(following)
+    if first is None or first.astext() != "Figure.":
+        return []
+    following.parent.remove(following)
+    words = following.children[1:]
+    if words and isinstance(words[0], nodes.Text):
+        words[0] = nodes.Text(words[0].lstrip())
+    return words
+
+
+class Caption(nodes.General, nodes.Element):
+    """The line below a figure: its number, what to see, and the button that opens it large."""
+
+
+class Words(nodes.General, nodes.TextElement):
+    """What a caption says; from the alternative text (`said`), which is read aloud with the drawing already."""
+
+
+def visit_caption(self, node: Caption) -> None:
+    label = node["label"]
+    self.body.append(f'<div class="figure-caption" id="figure-{node["number"]}"><p><b>{label}.</b> ')
+
+
+def depart_caption(self, node: Caption) -> None:
+    button = f'<button type="button" class="enlarge pst-js-only" aria-label="Enlarge {node["label"]}">Enlarge</button>'
+    self.body.append(f"</p>{button}</div>\n")
+
+
+def visit_words(self, node: Words) -> None:
+    if "said" in node:
+        self.body.append(f'<span aria-hidden="true">{escape(node["said"])}</span>')
+
+
+def depart_words(self, node: Words) -> None:
+    pass
 
 
 class Picture(nodes.image):
@@ -123,3 +199,5 @@ def setup(app: Sphinx) -> None:
     app.add_transform(InlineFigures)
     app.add_transform(LightAndDark)
     app.add_node(Picture, html=(visit_picture, None))
+    app.add_node(Caption, html=(visit_caption, depart_caption))
+    app.add_node(Words, html=(visit_words, depart_words))

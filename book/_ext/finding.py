@@ -1,56 +1,158 @@
-"""What the search finds besides words: equations by their numbers, exercises and rows of the ledger by their names.
+"""What the search searches: the words of every section, and the places that have a name of their own.
 
-Sphinx's search finds a heading if what is typed is in it and at least half as long. These places are entered as
-headings of their pages, so no script is needed. Of an equation's headings each way to type it (`1.8`, `eq 1.8`,
-`(1.8)`, `equation 1.8`) fits one. The order of what is found is in `scorer.js`.
+They are written as one script, `search-data.js`, so that the search works from a disk too, where a page may not read
+files. The search itself is `_static/search.js`: MiniSearch, our weights, and the words of the field that mean the same
+(`book/synonyms.yml`).
 """
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import yaml
+from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
-from .facts import facts_of
+from .exercises import ExerciseList
+from .facts import Entry, facts_of
+from .listing import RowItem, RowList
+from .plain import before_folds, text_of
+from .teaching import number
 
 NAMED = re.compile(r"(eq|ex|theorem|lemma|proposition|corollary|definition)-|[sec]\d{3}$")
+SPECIFIC = re.compile(r"_|[a-z][A-Z]")  # a name of the package that is no word of the language
+LISTS = (RowList, ExerciseList, nodes.definition_list)
+DATA = "search-data.js"
 
 
-def headings(anchor: str, text: str) -> list[str]:
-    """The headings under which a place is entered.
+# ---- The words of a page --------------------------------------------------------------------------------------------
 
-    >>> headings("eq-softmax", "(1.8)"), headings("ex-foundations-scale", "foundations.scale"), headings("s016", "s016")
-    (['Eq 1.8', 'Eq. (1.8)', 'Equation 1.8'], ['foundations.scale'], ['S016'])
+
+def collect(app: Sphinx, document: nodes.document) -> None:
+    page, facts = app.env.docname, facts_of(app.env)
+    facts.entries = [*sections(document, page), *rows(document), *terms(document, page)]
+
+
+def sections(document: nodes.document, page: str) -> Iterator[Entry]:
+    """Each section with what stands in it, down to its next heading."""
+    for section in document.findall(nodes.section):
+        own = [child for child in section.children[1:] if not isinstance(child, nodes.section)]
+        shown = before_folds(own) if "/solutions-" in page else own
+        anchor = "" if section.parent is document else section["ids"][0]
+        text = text_of(shown, () if number(page) else LISTS)
+        yield Entry(anchor, text_of([section[0]]), text, " ".join(bold(own)))
+
+
+def bold(parts: list[nodes.Node]) -> Iterator[str]:
+    """What is bold in running text: terms, where they are introduced."""
+    for part in parts:
+        for strong in part.findall(nodes.strong):
+            if "frame-kind" not in strong["classes"] and not strong.astext().startswith("Predict first"):
+                yield text_of([strong])
+
+
+def rows(document: nodes.document) -> Iterator[Entry]:
+    """Each row of the ledger."""
+    for row in document.findall(RowItem):
+        head = next(row.findall(nodes.paragraph))
+        name = text_of(
+            [
+                part
+                for part in head.children
+                if "row-name" in getattr(part, "attributes", {}).get("classes", ())
+            ]
+        )
+        yield Entry(row["row"].lower(), f"{row['row']} {name}".strip(), text_of(row.children[1:]), "")
+
+
+def terms(document: nodes.document, page: str) -> Iterator[Entry]:
+    """Each term of the glossary."""
+    if page == "book/glossary":
+        for item in document.findall(nodes.definition_list_item):
+            term = next(item.findall(nodes.term))
+            yield Entry(term["ids"][0], text_of([term]), text_of(item.children[1:]), text_of([term]))
+
+
+# ---- Places with a name ---------------------------------------------------------------------------------------------
+
+
+def names_of(anchor: str, text: str) -> str:
+    """The name under which a place is found; the search knows that `eq 1.8` and `(1.8)` are `1.8`.
+
+    >>> names_of("eq-softmax", "(1.8)"), names_of("ex-foundations-scale", "foundations.scale"), names_of("s016", "s016")
+    ('1.8', 'foundations.scale', 's016')
     """
-    if anchor.startswith("eq-"):
-        number = text.strip("()")
-        return [f"Eq {number}", f"Eq. ({number})", f"Equation {number}"]
-    return [anchor.upper() if text == anchor else text]
+    return (text.strip("()") if anchor.startswith("eq-") else text).lower()
 
 
-def places(env: BuildEnvironment, page: str) -> Iterator[tuple[str, str]]:
-    """(heading, id) of each place of a page that has a name of its own."""
-    known = env.metadata.get(page, {}).get("myst_slugs", {})
-    for anchor in sorted(facts_of(env, page).anchors & known.keys()):
-        if NAMED.match(anchor):
-            yield from ((heading, anchor) for heading in headings(anchor, known[anchor][2]))
+def names(env: BuildEnvironment) -> Iterator[tuple[str, str, str, str]]:
+    """(name, page, id, what it is called) of each place of the book that has a name of its own."""
+    for page in sorted(env.all_docs):
+        known = env.metadata.get(page, {}).get("myst_slugs", {})
+        if page.startswith("book/api/"):
+            for anchor in sorted(facts_of(env, page).anchors):
+                called = anchor.replace("-", ".")
+                if SPECIFIC.search(name := called.rpartition(".")[2]):
+                    yield name.lower(), page, anchor, called
+        for anchor in sorted(facts_of(env, page).anchors & known.keys()):
+            text = known[anchor][2]
+            if anchor.startswith("eq-") and text.startswith("("):
+                yield names_of(anchor, text), page, anchor, f"Equation {text}"
+            elif NAMED.match(anchor):
+                yield names_of(anchor, text), page, anchor, anchor.upper() if text == anchor else text
 
 
-def enter(app: Sphinx) -> list[tuple]:
-    """Before the index is written; no page is added."""
-    indexer = getattr(app.builder, "indexer", None)
-    if indexer is not None:
-        for page, entered in indexer._all_titles.items():
-            entered += [place for place in places(app.env, page) if place not in entered]
-    return []
+# ---- What is written ------------------------------------------------------------------------------------------------
 
 
-def use_our_order(app: Sphinx, config: Config) -> None:
-    config["html_search_scorer"] = str(Path(__file__).parent / "scorer.js")
+def listed(root: Path, name: str) -> Any:
+    """The lists of book/synonyms.yml and book/subjects.yml; nothing where a book has none."""
+    file = root / "book" / name
+    return yaml.safe_load(file.read_text("utf8")) if file.exists() else None
+
+
+def data(env: BuildEnvironment, root: Path) -> dict[str, Any]:
+    order = sorted(env.all_docs)
+    subjects = listed(root, "subjects.yml") or {}
+    titles = [
+        [
+            page,
+            number(page),
+            env.titles[page].astext(),
+            "; ".join(subjects.get(page.removeprefix("book/"), ())),
+        ]
+        for page in order
+    ]
+    place = {page: i for i, (page, *_) in enumerate(titles)}
+    entries = [[place[page], *entry] for page in place for entry in facts_of(env, page).entries]
+    return {
+        "pages": titles,
+        "entries": entries,
+        "names": [[name, place[page], anchor, called] for name, page, anchor, called in names(env)],
+        "synonyms": listed(root, "synonyms.yml") or [],
+    }
+
+
+def write(app: Sphinx, exception: Exception | None) -> None:
+    if exception or app.builder.name != "html":
+        return
+    text = json.dumps(data(app.env, Path(app.srcdir)), ensure_ascii=False, separators=(",", ":"))
+    (Path(app.outdir) / "_static" / DATA).write_text(f"window.searchData = {text};\n", "utf8")
+
+
+def no_index_of_sphinx(app: Sphinx) -> None:
+    """Sphinx's own index would never be asked; only its stemmer is used."""
+    builder: Any = app.builder
+    if builder.name == "html":
+        builder.load_indexer = lambda docnames: None
+        builder.index_page = lambda pagename, doctree, title: None
+        builder.dump_search_index = lambda: None
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("config-inited", use_our_order)
-    app.connect("html-collect-pages", enter)
+    app.connect("builder-inited", no_index_of_sphinx)
+    app.connect("doctree-read", collect)
+    app.connect("build-finished", write)

@@ -3,7 +3,7 @@
     ```{ledger} claims
     ```
 
-lists the rows as plain HTML, complete without scripts; `course.js` adds the search box and the filters. A row links to
+lists the rows as plain HTML, complete without scripts; `lists.js` adds the search box and the filters. A row links to
 the places where it is taught and to the cell or test that proves it.
 """
 

@@ -2,7 +2,7 @@
 
 The theme loads 1.5 MB of scripts on every page, stops the first paint for the search index, and gives a few
 controls names that contradict their labels. That is mended here, on the HTML of each page as it is written. What a
-page needs of those scripts is in book/_static/theme.js; the search index is loaded by the search page alone.
+page needs of those scripts is in book/_static/theme.js.
 """
 
 import hashlib
@@ -20,45 +20,37 @@ from sphinx.util import logging
 from .facts import facts_of, pages
 from .maths import KATEX, FormulaError, render
 from .slim import slim
+from .way import numbered
 
 logger = logging.getLogger(__name__)
 
-SECTION = re.compile(r"book/(\d\d)-([\w-]+)/(\d+)-[\w-]+")
-
-# The fonts that the first lines need, asked for before the style sheets are read. A file:// page may not preload.
-FONTS = (
-    "fonts/source-serif-4-latin-wght-normal.woff2",
-    "fonts/source-sans-3-latin-wght-normal.woff2",
-)
-MATHS_FONTS = (
-    "katex/fonts/KaTeX_Main-Regular.woff2",
-    "katex/fonts/KaTeX_Math-Italic.woff2",
-)
-# Its letters are wide: late, they would move a whole table.
-BOLD_FONT = ("katex/fonts/KaTeX_Main-Bold.woff2",)
 
 UNUSED = (
     r"(?:scripts/(?:fontawesome|bootstrap|pydata-sphinx-theme|sphinx-book-theme)|clipboard\.min|copybutton)"
 )
-FOR_SEARCH = re.compile(
-    r"\s*<script[^>]*(?:documentation_options|doctools|sphinx_highlight|searchtools|language_data|searchindex)\.js"
-    r"[^>]*></script>|\s*<script>DOCUMENTATION_OPTIONS\..*?</script>"
+# Scripts of Sphinx's own search; of them ours uses the stemmer, on its page alone.
+OF_SPHINX = re.compile(
+    r"\s*<script[^>]*(?:documentation_options|doctools|sphinx_highlight|searchtools|searchindex)\.js[^>]*></script>"
+    r"|\s*<script>DOCUMENTATION_OPTIONS\..*?</script>"
 )
-# Light or dark is settled before the first paint, so that nothing flashes.
+STEMMER = re.compile(r"\s*<script[^>]*language_data\.js[^>]*></script>")
+# Light or dark is settled before the first paint, so that nothing flashes. Who comes to a place within the page, or
+# comes back to it, gets the page laid out as a whole: only then does the browser know where that place is.
 COLOURS = """<script>(page => {
     let mode = "auto";
     try { mode = localStorage.getItem("mode") || mode; } catch {}
     const night = matchMedia("(prefers-color-scheme: dark)").matches;
     page.mode = mode;
     page.theme = mode == "auto" ? (night ? "dark" : "light") : mode;
+    const came = performance.getEntriesByType("navigation")[0]?.type;
+    if (location.hash || location.search || came != "navigate") page.whole = "";
   })(document.documentElement.dataset)</script>"""
 SIDEBAR = '<div role="navigation" aria-label="Book" class="sidebar-primary-items__start'
 REPAIRS: list[tuple[str, str]] = [
     (rf"\s*<(?:script|link)[^>]*_static/{UNUSED}\.js[^>]*>(?:</script>)?", ""),
     (r'<script data-cfasync="false">.*?</script>', COLOURS),
-    # Scripts wait until the page is there; only the options are needed by what stands between them.
-    (r'<script src="([^"]*_static/(?!documentation_options)[^"]*)">', r'<script defer src="\1">'),
-    (r'<script src="([^"]*searchindex\.js)">', r'<script defer src="\1">'),
+    # Scripts wait until the page is there.
+    (r'<script src="([^"]*_static/[^"]*)">', r'<script defer src="\1">'),
     # The same element twice.
     (r'\s*<meta name="viewport" content="width=device-width, initial-scale=1" ?/>', ""),
     # The corner of a table that says nothing heads nothing.
@@ -70,15 +62,6 @@ REPAIRS: list[tuple[str, str]] = [
 ]
 ENTRY = re.compile(r'(<a class="reference internal nav-link" href="#[^"]*">)([\w.]+)(?=</a>)')
 COMPILED = [(re.compile(pattern, re.S), replacement) for pattern, replacement in REPAIRS]
-
-
-def preload(content_root: str, files: tuple[str, ...]) -> str:
-    """A line of script that asks for fonts at once."""
-    wanted = ",".join(f'"{content_root}_static/{file}"' for file in files)
-    link = "<link rel=preload as=font type=font/woff2 crossorigin href='\"+f+\"'>"
-    return (
-        f'<script>if(location.protocol!="file:")for(const f of [{wanted}])document.write("{link}")</script>'
-    )
 
 
 def breakable(html: str) -> str:
@@ -95,14 +78,9 @@ def tidy(html: str) -> str:
     for pattern, replacement in COMPILED:
         html = pattern.sub(replacement, html)
     html = breakable(html)
+    html = OF_SPHINX.sub("", html)
     if 'id="search-results"' not in html:
-        html = FOR_SEARCH.sub("", html)
-    root = re.search(r'<html[^>]*data-content_root="([^"]*)"', html)
-    if root:
-        # With a few formulas not every font is sure to be needed.
-        fonts = FONTS + MATHS_FONTS if html.count('class="katex"') > 10 else FONTS
-        fonts += BOLD_FONT if html.count('"mord mathbf"') > 10 else ()
-        html = html.replace("<head>", f"<head>\n    {preload(root[1], fonts)}", 1)
+        html = STEMMER.sub("", html)
     return slim(html)
 
 
@@ -115,7 +93,7 @@ def tidy_what_is_written(app: Sphinx) -> None:
 
     def render_and_tidy(name: str, context: dict[str, Any]) -> str:
         text = render_template(name, context)
-        return tidy(text) if name.endswith(".html") else text
+        return tidy(numbered(app, text, context.get("pagename", ""))) if name.endswith(".html") else text
 
     templates.render = render_and_tidy
 
@@ -127,15 +105,9 @@ def add_to_body(
     context: dict[str, Any],
     doctree: object,
 ) -> None:
-    """`Foundations · 1.2` above the title of book/01-foundations/2-..., and the formulas that its links may show."""
-    if "body" not in context:
-        return
-    found = SECTION.fullmatch(pagename)
-    if found:
-        name = found[2].replace("-", " ").capitalize()
-        eyebrow = f'<p class="eyebrow">{name} · {int(found[1])}.{found[3]}</p>\n<h1>'
-        context["body"] = context["body"].replace("<h1>", eyebrow, 1)
-    context["body"] += previews(app, pagename)
+    """The formulas that the links of a page may show."""
+    if "body" in context:
+        context["body"] += previews(app, pagename)
 
 
 def previews(app: Sphinx, page: str) -> str:
@@ -188,18 +160,13 @@ def drop_what_nothing_asks_for(app: Sphinx, exception: Exception | None) -> None
         "scripts/*.js*",
         "*webpack-macros.html",
         "locales/**/*.*",
+        "documentation_options.js",
+        "doctools.js",
+        "sphinx_highlight.js",
+        "searchtools.js",
     ):
         for file in static.glob(unused):
             file.unlink(missing_ok=True)
-
-
-def search_from_a_disk(app: Sphinx, exception: Exception | None) -> None:
-    """The search shows a line of each page that it finds; a page on a disk may not read others, so not there."""
-    options = Path(app.outdir) / "_static" / "documentation_options.js"
-    if exception or not options.exists():
-        return
-    text = options.read_text("utf8")
-    options.write_text(text.replace("SUMMARY: true", 'SUMMARY: location.protocol !== "file:"'), "utf8")
 
 
 def forget_after_warnings(app: Sphinx, exception: Exception | None) -> None:
@@ -216,5 +183,4 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", tidy_what_is_written)
     app.connect("html-page-context", add_to_body)
     app.connect("build-finished", drop_what_nothing_asks_for)
-    app.connect("build-finished", search_from_a_disk)
     app.connect("build-finished", forget_after_warnings)

@@ -37,6 +37,8 @@ def annotation(node: ast.expr) -> str:
         inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if base in ELEMENTS and isinstance(inside[-1], ast.Constant):
             return ELEMENTS[base] + shape(str(inside[-1].value))
+        if base == "Number" and isinstance(inside[-1], ast.Constant):
+            return number(ast.unparse(inside[0]), str(inside[-1].value))
         return f"{base}[{', '.join(map(annotation, inside))}]"
     if isinstance(node, ast.List):
         return f"[{', '.join(map(annotation, node.elts))}]"
@@ -53,6 +55,20 @@ def shape(axes: str) -> str:
     names = axes.split()
     only = len(names) == 1 and not names[0].startswith(("*", "."))
     return f"({', '.join(names)}{',' if only else ''})"
+
+
+def number(kind: str, allowed: str) -> str:
+    """A number and its range; `<` beside the dots leaves that end out.
+
+    >>> number("int", "1.."), number("float", "0<..1"), number("int", "0..n"), number("float", "")
+    ('int ≥ 1', '0 < float ≤ 1', '0 ≤ int ≤ n', 'float')
+    """
+    low, _, high = allowed.partition("..")
+    least = f"{low.rstrip('<')} {'<' if low.endswith('<') else '≤'} " if low else ""
+    most = f" {'<' if high.startswith('<') else '≤'} {high.lstrip('<')}" if high else ""
+    if least and not most:
+        return f"{kind} {'>' if low.endswith('<') else '≥'} {low.rstrip('<')}"
+    return f"{least}{kind}{most}"
 
 
 def returned(node: ast.expr | None) -> str:

@@ -1,4 +1,5 @@
-"""One style sheet for the whole book: those of the theme and ours in their order, without the rules that no page uses.
+"""One style sheet for the whole book: those of the theme and ours in their order, without the rules that no page uses,
+and with the fonts.
 
 A rule stays if every class and id that its selector asks for occurs in a page or in a script. What a selector says
 inside `:is()`, `:not()` and the like is not judged, and a rule that asks for no class and no id always stays.
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sphinx.application import Sphinx
+
+from .fonts import embed
 
 NAME = "book.css"
 THEME = "styles/pydata-sphinx-theme.css"
@@ -29,6 +32,14 @@ VARIABLE = re.compile(r"(?<![\w-])(--[\w-]+)\s*:")
 READ = re.compile(r"var\(\s*(--[\w-]+)")
 SETTING = re.compile(r"""(?<![\w-])(--[\w-]+)\s*:(?:"[^"]*"|'[^']*'|[^;{}"'])*(?:;\s*|(?=\}))""")
 ICON = re.compile(r"(\.fa(-[\w-]*)?(?![\w-])[^,]*(,\s*|$))+")
+# A browser begins to read a font when it lays out the first text in it, and paints meanwhile in another. Here it reads
+# all of them, which lie in the sheet, before it shows anything; it waits for no network, and never for long.
+READ_FONTS = """<script>(page => {
+    page.dataset.fonts = "coming";
+    const show = () => page.removeAttribute("data-fonts");
+    Promise.allSettled([...document.fonts].map(font => font.load())).then(show);
+    setTimeout(show, 3000);
+  })(document.documentElement)</script>"""
 
 Rule = tuple[str, str | list["Rule"]]  # what stands before the braces, and what stands in them
 
@@ -167,11 +178,12 @@ def sheets_of(page: str) -> list[str]:
 
 
 def link_one(page: str, version: str) -> str:
-    """A page that asks for the one sheet, where it asked for its first."""
+    """A page that asks for the one sheet, where it asked for its first, and reads the fonts in it."""
+    page = page.replace(f"    {READ_FONTS}\n", "")
     first = LINK.search(page)
     if not first:
         return page
-    link = f'    <link rel="stylesheet" href="{first[1]}{NAME}?v={version}" />\n'
+    link = f'    <link rel="stylesheet" href="{first[1]}{NAME}?v={version}" />\n    {READ_FONTS}\n'
     return LINK.sub("", page[: first.start()]) + link + LINK.sub("", page[first.end() :])
 
 
@@ -193,6 +205,9 @@ def bundle(app: Sphinx, exception: Exception | None) -> None:
     words = words_of(list(pages.values()), scripts)
     sheet = purge([rule for name in names for rule in rules_of(static, name)], words)
     css = without_idle_variables(text_of(sheet), words)
+    css = embed(css, list(pages.values()), scripts, static, out.parent / "fonts")
+    for font in static.rglob("*.woff2"):  # they are in the sheet
+        font.unlink()
     (static / NAME).write_text(f"/* {' '.join(names)} */\n{css}\n", "utf8")
     version = hashlib.sha256(css.encode()).hexdigest()[:8]
     for path, text in pages.items():

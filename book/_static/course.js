@@ -1,8 +1,9 @@
 /* What a page does besides being read. Without scripts everything is still there: these are conveniences.
    1. A box that is wider than the screen can be scrolled with the keyboard.
-   2. Pointing at a link to an equation or a symbol, or moving the focus to it, shows what it stands for; Escape hides it.
-   3. The pages of the ledger get a search box and filters.
-   4. A picture to move gets its script when it is nearly in view. */
+   2. Pointing at a link to an equation, a symbol or a term of the glossary, moving the focus to it or tapping it once
+      shows what it stands for; Escape hides it.
+   3. A picture to move gets its script when it is nearly in view.
+   4. A figure opens large. */
 (() => {
   "use strict";
 
@@ -63,6 +64,8 @@
     return (WORDS[node.localName] || plain)(parts);
   };
   const nameOf = (content) => {
+    const meaning = content.querySelector(".meaning");
+    if (meaning) return meaning.textContent;
     const formula = content.querySelector("math");
     const number = /\\tag\{([^}]*)\}/.exec(formula?.textContent)?.[1] || "";
     const words = formula ? aloud(formula).replace(`(${number})`, "") : "";
@@ -84,9 +87,11 @@
   const show = (link) => {
     hide();
     const content = previewOf(link);
-    if (!content) return;
+    if (!content) return false;
     const name = link.getAttribute("aria-label"); // that of a symbol says what it means
     box = make("div", { class: "preview", id: "preview", role: "tooltip", "aria-label": name || nameOf(content) }, content);
+    box.dataset.of = link.href;
+    if (touched) box.append(make("p", { class: "lead-on" }, "Tap again to go there."));
     box.addEventListener("pointerenter", () => clearTimeout(timer));
     box.addEventListener("pointerleave", hideSoon);
     document.querySelector(".bd-article").append(box);
@@ -101,87 +106,37 @@
     const above = at.top > box.offsetHeight + 60;
     box.style.left = `${left - frame.left}px`;
     box.style.top = `${(above ? at.top - box.offsetHeight - 6 : at.bottom + 6) - frame.top}px`;
+    return true;
   };
+  /* A finger does not point: its first tap shows, the second leads on. */
+  const SHOWN = '.bd-article :is(a[href*="#eq-"], a.symbol, a.term)';
+  let touched = null; // the link that a finger has just come down on, and whether it was shown then
   const watch = () => {
-    for (const link of document.querySelectorAll('.bd-article :is(a[href*="#eq-"], a.symbol)')) {
-      link.addEventListener("pointerenter", () => {
-        clearTimeout(timer);
-        timer = setTimeout(show, 120, link);
+    for (const link of document.querySelectorAll(SHOWN)) {
+      link.addEventListener("pointerdown", ({ pointerType }) => {
+        touched = pointerType === "touch" ? { link, shown: box?.dataset.of === link.href } : null;
       });
-      link.addEventListener("pointerleave", hideSoon);
+      link.addEventListener("pointerenter", ({ pointerType }) => {
+        clearTimeout(timer);
+        if (pointerType !== "touch") timer = setTimeout(show, 120, link);
+      });
+      link.addEventListener("pointerleave", ({ pointerType }) => pointerType !== "touch" && hideSoon());
       link.addEventListener("focus", () => show(link));
       link.addEventListener("blur", hide);
-      link.addEventListener("click", hide);
+      link.addEventListener("click", (event) => {
+        const first = touched?.link === link && !touched.shown;
+        touched = null;
+        if (first && (box?.dataset.of === link.href || show(link))) event.preventDefault();
+        else hide();
+      });
     }
     document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+    document.addEventListener("pointerdown", ({ target }) => {
+      if (box && !box.contains(target) && !target.closest?.(SHOWN)) hide();
+    });
   };
 
   /* 3. */
-  const FILTERS = [
-    ["chapter", "Chapter", (row) => [row.dataset.chapter]],
-    ["document", "Document", (row) => row.dataset.documents.split(" ")],
-    ["verdict", "Verdict", (row) => (row.dataset.verdict ? [row.dataset.verdict] : [])],
-  ];
-  const filterLedger = (list) => {
-    const rows = [...list.children];
-    const texts = rows.map((row) => row.textContent.toLowerCase());
-    const names = JSON.parse(list.dataset.names);
-    const wanted = new URLSearchParams(location.search);
-    const search = make("input", { type: "search", id: "ledger-search", autocomplete: "off" });
-    search.value = wanted.get("q") || "";
-    const tools = list.previousElementSibling; // its place is kept free, so that nothing moves
-    tools.append(make("label", { class: "wide", for: "ledger-search" }, "Search", search));
-    const active = [];
-    for (const [name, title, valuesOf] of FILTERS) {
-      const count = new Map();
-      for (const row of rows) for (const value of valuesOf(row)) count.set(value, (count.get(value) || 0) + 1);
-      if (count.size < 2) continue;
-      const select = make("select", { id: `ledger-${name}` }, make("option", { value: "" }, "all"));
-      for (const value of [...count.keys()].sort()) {
-        const name = names[value] ? `${value} ${names[value]}` : value;
-        select.append(make("option", { value }, `${name} (${count.get(value)})`));
-      }
-      select.value = wanted.get(name) || "";
-      tools.append(make("label", { for: select.id }, title, select));
-      active.push([name, select, valuesOf]);
-    }
-    const shown = make("output", { for: "ledger-search" });
-    tools.append(shown);
-
-    const apply = () => {
-      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      let number = 0;
-      rows.forEach((row, i) => {
-        const fits =
-          words.every((word) => texts[i].includes(word)) &&
-          active.every(([, select, valuesOf]) => !select.value || valuesOf(row).includes(select.value));
-        row.hidden = !fits;
-        number += fits;
-      });
-      shown.textContent = number === rows.length ? `${rows.length} rows` : `${number} of ${rows.length} rows`;
-    };
-    const remember = () => {
-      const query = new URLSearchParams();
-      if (search.value) query.set("q", search.value);
-      for (const [name, select] of active) if (select.value) query.set(name, select.value);
-      if (location.protocol !== "file:") history.replaceState(null, "", `${query.size ? `?${query}` : location.pathname}`);
-    };
-    const reveal = () => {
-      const row = document.getElementById(location.hash.slice(1));
-      if (!row || !row.hidden) return;
-      tools.reset();
-      search.value = "";
-      apply();
-      row.scrollIntoView();
-    };
-    tools.addEventListener("input", () => { apply(); remember(); });
-    tools.addEventListener("submit", (event) => event.preventDefault());
-    window.addEventListener("hashchange", reveal);
-    apply();
-    reveal();
-  };
-
-  /* 4. */
   const scripts = new Map();
   const arrived = (path) => {
     const promise = scripts.get(path) || new Promise((done, fail) => {
@@ -209,12 +164,34 @@
     { rootMargin: "800px" },
   );
 
+  /* 4. The drawing itself moves into a box and back, so that nothing in it is there twice. */
+  const enlarge = (button) => {
+    const caption = button.closest(".figure-caption");
+    const shown = caption.previousElementSibling;
+    const drawing = shown.querySelector(".drawing") || shown;
+    const kept = make("div", { class: "kept" });
+    kept.style.height = `${drawing.offsetHeight}px`;
+    const close = make("button", { type: "button" }, "Close");
+    const large = make("dialog", { class: "large", "aria-label": caption.querySelector("b").textContent }, close);
+    drawing.replaceWith(kept);
+    large.append(drawing);
+    document.querySelector(".bd-article").append(large);
+    close.addEventListener("click", () => large.close());
+    large.addEventListener("click", ({ target }) => target === large && large.close());
+    large.addEventListener("close", () => {
+      kept.replaceWith(drawing);
+      large.remove();
+      button.focus();
+    });
+    large.showModal();
+  };
+
   for (const box of document.querySelectorAll(BOXES)) {
     box.tabIndex = 0;
     sizes.observe(box);
   }
   document.fonts?.addEventListener("loadingdone", () => laidOut.forEach(letScroll));
   watch();
-  document.querySelectorAll("ol.ledger").forEach(filterLedger);
+  for (const button of document.querySelectorAll(".enlarge")) button.addEventListener("click", () => enlarge(button));
   document.querySelectorAll(".explorable").forEach((box) => near.observe(box));
 })();

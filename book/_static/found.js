@@ -1,42 +1,13 @@
 /* The words that one searched for are marked on the page that was found. Marks are painted over the text: no element of
-   the page changes, nothing moves. 1. A result shows some of its text and takes the words along. 2. The page that it
-   leads to marks them; a bar leads from one to the next, and Escape clears them. */
+   the page changes, nothing moves. The page opens at the first mark of the place that was found; a bar leads from one to
+   the next, and Escape clears them. The words come with the address and are taken out of it: a page that is loaded again
+   or come back to has no marks of an earlier search. */
 (() => {
   "use strict";
 
-  /* 1. A word is found by its stem, so what it has in common with its stem is taken along. A place with a name of its
-     own (an equation, an exercise, a row of the ledger) needs no marks. */
-  const NAMED = /^#((eq|ex)-|[sec]\d{3}$)/;
-  const common = (word) => {
-    const stem = new Stemmer().stemWord(word);
-    let length = 0;
-    while (length < word.length && word[length] === stem[length]) length += 1;
-    return word.slice(0, length);
-  };
-  const takeAlong = ({ target }) => {
-    const link = target.closest("#search-results a");
-    if (!link || NAMED.test(link.hash)) return;
-    const query = new URLSearchParams(location.search).get("q") || "";
-    const words = splitQuery(query.toLowerCase()).filter((word) => word.length > 1 && !stopwords.includes(word));
-    if (words.length) link.search = new URLSearchParams({ highlight: words.map(common).join(" ") });
-  };
-  /* What is shown of a page is its text: no frame of the page, no code. */
-  const LEFT_OUT = "h1, pre, div.math, script, style, template, .headerlink, .katex-html, annotation, .eyebrow, .page-head, .anchor, .asserts";
-  const textOf = (html, anchor) => {
-    const page = new DOMParser().parseFromString(html, "text/html");
-    const found = (anchor && page.querySelector(anchor)) || page.querySelector(".bd-article");
-    for (const part of found.querySelectorAll(LEFT_OUT)) part.remove();
-    return found.textContent;
-  };
-  if (document.getElementById("search-results")) {
-    for (const kind of ["click", "auxclick"]) document.addEventListener(kind, takeAlong, true);
-    document.addEventListener("DOMContentLoaded", () => { Search.htmlToText = textOf; });
-  }
-
-  /* 2. */
   const UNMARKED = ".katex, svg, button, script, style";
   const marksOf = (words, article) => {
-    const pattern = new RegExp(`(?<![\\p{L}\\d])(?:${words.join("|")})[\\p{L}\\d]*`, "giu");
+    const pattern = new RegExp(`(?<![\\p{L}\\d])(?:${words.join("|")})(?![\\p{L}\\d])`, "giu");
     const texts = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
     const marks = [];
     while (texts.nextNode()) {
@@ -62,12 +33,12 @@
     place.scrollIntoView({ block: "center" });
     CSS.highlights.set("found-here", new Highlight(mark));
   };
-  const show = (marks, article) => {
+  const show = (marks, article, first) => {
     let at = -1;
     const said = document.createElement("output");
     said.textContent = `${marks.length} marked`;
-    const next = () => {
-      at = (at + 1) % marks.length;
+    const to = (next) => {
+      at = next % marks.length;
       goTo(marks[at]);
       said.textContent = `${at + 1} of ${marks.length}`;
     };
@@ -78,18 +49,32 @@
     };
     bar.className = "found-bar";
     bar.ariaLabel = "What was searched for";
-    bar.append(said, buttonFor("Next", next), buttonFor("Clear", clear));
+    bar.append(said, buttonFor("Next", () => to(at + 1)), buttonFor("Clear", clear));
     CSS.highlights.set("found", new Highlight(...marks));
     article.after(bar);
+    if (first >= 0) addEventListener("load", () => to(first));
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !document.querySelector("dialog[open], #preview")) clear();
     }, true); // before the preview has gone
   };
 
-  const asked = new URLSearchParams(location.search).get("highlight") || "";
-  const words = asked.toLowerCase().match(/[\p{L}\d_]+/gu);
+  /* The first mark of the place that was asked for: of its section, or else of the page. */
+  const firstOf = (marks) => {
+    const place = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const section = place && (place.closest("section[id]") || place);
+    const inside = section ? marks.findIndex(({ startContainer }) => section.contains(startContainer)) : 0;
+    return !section || inside >= 0 ? inside : -1;
+  };
+
+  const url = new URL(location.href);
+  const asked = history.state?.marked ? "" : url.searchParams.get("highlight") || "";
+  const words = asked.toLowerCase().split("|").map((word) => word.trim()).filter(Boolean)
+    .map((word) => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&").replace(/[\s-]+/g, "[\\s-]+"))
+    .sort((a, b) => b.length - a.length);
   const article = document.querySelector(".bd-article");
-  if (!words || !article || !window.Highlight) return;
+  if (!words.length || !article || !window.Highlight) return;
+  url.searchParams.delete("highlight");
+  history.replaceState({ ...history.state, marked: true }, "", location.protocol === "file:" ? location.href : url);
   const marks = marksOf(words, article);
-  if (marks.length) show(marks, article);
+  if (marks.length) show(marks, article, firstOf(marks));
 })();

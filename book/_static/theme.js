@@ -1,6 +1,7 @@
 /* The frame of the page, in place of the theme's own scripts (80 KB, most of which no page of ours uses).
    1. Colours: as the system says, or as chosen. 2. The search box, also by Ctrl-K. 3. The side bars, as boxes on small
-   screens. 4. The contents beside the text follow the reading. 5. Back to top. 6. Copy buttons on code. */
+   screens. 4. The contents beside the text follow the reading. 5. Back to top. 6. Copy buttons on code. 7. A jump within
+   the page lands where it should. */
 (() => {
   "use strict";
 
@@ -113,18 +114,14 @@
   }, { rootMargin: "1000000px 0px -70% 0px" });
   for (const heading of entries.keys()) watcher.observe(heading);
 
-  /* 5. The button shows while one scrolls back. */
+  /* 5. The button shows once the first screen is gone. */
   const top = one("#pst-back-to-top");
-  let before = 0;
   const onScroll = () => {
     document.body.classList.toggle("scrolled", scrollY > 0);
-    top.style.display = scrollY < before && scrollY > 200 ? "block" : "none";
-    before = scrollY;
+    if (top) top.style.display = scrollY > innerHeight ? "block" : "none";
   };
-  if (top) {
-    addEventListener("scroll", onScroll, { passive: true });
-    top.addEventListener("click", () => scrollTo({ top: 0 }));
-  }
+  addEventListener("scroll", onScroll, { passive: true });
+  top?.addEventListener("click", () => scrollTo({ top: 0 }));
 
   /* 6. Where the browser keeps its clipboard closed, the code is marked for Ctrl-C instead. */
   const copy = (button, code) => {
@@ -144,4 +141,23 @@
     button.addEventListener("click", () => copy(button, code));
     code.after(button);
   }
+
+  /* 7. What is far below is laid out when the reader comes near (course.css), so before a jump everything is. A fold that
+     one jumps to, or into, opens. */
+  const unfold = () => {
+    const place = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!place) return;
+    const own = place.matches("details") ? place : place.querySelector(":scope > details");
+    for (let fold = own || place.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    place.scrollIntoView();
+  };
+  document.addEventListener("click", ({ target }) => {
+    const link = target.closest?.("a[href*='#']");
+    if (link && link.pathname === location.pathname) root.dataset.whole = "";
+  }, true);
+  addEventListener("hashchange", () => {
+    root.dataset.whole = "";
+    unfold();
+  });
+  if (performance.getEntriesByType("navigation")[0]?.type === "navigate") unfold();
 })();

@@ -1,11 +1,29 @@
-"""Masked attention in PyTorch: which way round a mask is meant, and a row with nothing to see (eq-attention)."""
+"""Which way round is the mask?
+
+write · ★★ · 12 min · 01-foundations/5-in-matrices · after foundations.attention-matrices,
+foundations.masked-softmax
+
+Write masked scaled dot-product attention in PyTorch. `mask` (..., m, n) is True where a query may look; one
+that may look nowhere gets zeros.
+
+1. `masked_fill` writes where its mask is True. Is that where a query may look, or where it may not?
+2. Turn the mask round, write minus infinity into the scores, and take the softmax over the last dimension.
+   What does the softmax give for a row in which all scores are minus infinity?
+3. Such a row is nan everywhere, and all its keys are hidden: fill the hidden weights with zeros after the
+   softmax as well.
+
+PyTorch says it both ways: in `F.scaled_dot_product_attention` True means may look, in
+`nn.MultiheadAttention` True means hidden, as in `masked_fill`. This course keeps the first everywhere. On
+the way back the softmax of the empty row is nan once more; the first `masked_fill`, which passes no
+gradient to hidden scores, stops it, but `torch.autograd.detect_anomaly` objects. `attnlib.nn` gives such a
+row finite scores first.
+"""
 
 import math
 
 import numpy as np
 
-from attnlib.exercises.lazy import torch
-from attnlib.exercises.model import CodeExercise, Mistake
+from attnlib.exercises.kit.lazy import torch
 
 
 def attention(Q, K, V, mask):
@@ -50,115 +68,48 @@ def by_torch(Q, K, V, mask):
     return O * mask.any(dim=-1, keepdim=True)
 
 
-exercise = CodeExercise(
-    id="foundations.attention-torch",
-    title="Which way round is the mask?",
-    kind="write",
-    level=2,
-    minutes=12,
-    page="01-foundations/5-in-matrices",
-    task="Write masked scaled dot-product attention in PyTorch. `mask` (..., m, n) is True where a query may look; "
-    "one that may look nowhere gets zeros.",
-    hints=(
-        "`masked_fill` writes where its mask is True. Is that where a query may look, or where it may not?",
-        "Turn the mask round, write minus infinity into the scores, and take the softmax over the last dimension. "
-        "What does the softmax give for a row in which all scores are minus infinity?",
-        "Such a row is nan everywhere, and all its keys are hidden: fill the hidden weights with zeros after the "
-        "softmax as well.",
-    ),
-    commentary="PyTorch says it both ways: in `F.scaled_dot_product_attention` True means may look, in "
-    "`nn.MultiheadAttention` True means hidden, as in `masked_fill`. This course keeps the first everywhere. On the "
-    "way back the softmax of the empty row is nan once more; the first `masked_fill`, which passes no gradient to "
-    "hidden scores, stops it, but `torch.autograd.detect_anomaly` objects. `attnlib.nn` gives such "
-    "a row finite scores first.",
-    prerequisites=("foundations.attention-matrices", "foundations.masked-softmax"),
-    needs=("torch",),
-    solution=attention,
-    reference=reference,
-    cases=cases,
-    variants=(
-        by_torch,
-        {"P.masked_fill(~mask, 0.0)": "torch.where(mask, P, torch.zeros_like(P))"},
-        {"P.masked_fill(~mask, 0.0)": "P.nan_to_num(0.0)"},
-    ),
-    mistakes=(
-        Mistake(
-            "inverted mask",
-            "True means: may look. `masked_fill` writes where its mask is True, so it needs the opposite.",
-            {"~mask": "mask"},
-        ),
-        Mistake(
-            "nan on a row with nothing to look at",
-            "All scores of that row are minus infinity, and their softmax is nan. It should give zeros.",
-            {"    P = P.masked_fill(~mask, 0.0)\n": ""},
-        ),
-        Mistake(
-            "equal weights for a row with nothing to look at",
-            "A query that may look nowhere got the mean of all values, which are hidden from it. A very low but "
-            "finite score does this: then all keys are equally low.",
-            {"-math.inf": "torch.finfo(S.dtype).min", "    P = P.masked_fill(~mask, 0.0)\n": ""},
-        ),
-        Mistake(
-            "a hidden key wins over a visible one",
-            "Where visible scores are very low, a hidden key got the weight. A finite number such as -1e9 is only "
-            "low; minus infinity is hidden.",
-            {"-math.inf": "-1e9", "    P = P.masked_fill(~mask, 0.0)\n": ""},
-            {"-math.inf": "-1e4", "    P = P.masked_fill(~mask, 0.0)\n": ""},
-        ),
-        Mistake(
-            "mask after the softmax",
-            "The hidden keys still took their share of the sum, so the rest does not sum to one. "
-            "Hide the scores as well.",
-            {
-                "S = S.masked_fill(~mask, -math.inf)\n    P = S.softmax(dim=-1)\n    P = P.masked_fill(~mask, 0.0)": (
-                    "P = S.softmax(dim=-1) * mask"
-                )
-            },
-        ),
-        Mistake(
-            "the mask is not used",
-            "Every key is read here.",
-            {"    S = S.masked_fill(~mask, -math.inf)\n": "", "    P = P.masked_fill(~mask, 0.0)\n": ""},
-        ),
-        Mistake(
-            "hidden scores are 0, not minus infinity",
-            "exp(0) is 1, so a hidden key still gets weight.",
-            {"S.masked_fill(~mask, -math.inf)": "S * mask", "    P = P.masked_fill(~mask, 0.0)\n": ""},
-        ),
-        Mistake(
-            "the mask was added as a number",
-            "True counts as 1, so the visible scores rose by one and nothing is hidden. Only a mask of 0 and minus "
-            "infinity can be added.",
-            {"S.masked_fill(~mask, -math.inf)": "S + mask", "    P = P.masked_fill(~mask, 0.0)\n": ""},
-        ),
-        Mistake(
-            "√d_k is missing",
-            "The scores are not divided by √d_k, so they spread wider the longer the vectors.",
-            {" / math.sqrt(Q.shape[-1])": ""},
-        ),
-        Mistake(
-            "normalised over the queries",
-            "The weights of each key sum to one over the queries; those of each query should, over the keys.",
-            {"dim=-1": "dim=-2"},
-        ),
-        Mistake(
-            "K is not transposed",
-            "Where K happens to be square it runs, but a score must pair a query's numbers with a key's.",
-            {"K.transpose(-2, -1)": "K"},
-        ),
-        Mistake(
-            "the batch was transposed",
-            "Other axes than the last two were exchanged, so sequences of the batch get mixed.",
-            {"K.transpose(-2, -1)": "K.permute(*range(K.ndim - 1, -1, -1))"},
-        ),
-        Mistake(
-            "Q changed in place",
-            "The numbers are right, but the caller's queries are now scaled: `/=`, and methods that end in _, "
-            "write into their tensor.",
-            {
-                "S = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])": "Q /= math.sqrt(Q.shape[-1])\n"
-                "    S = Q @ K.transpose(-2, -1)"
-            },
-        ),
-    ),
-)
+NEEDS = ("torch",)
+VARIANTS = """
+    by_torch
+    P.masked_fill(~mask, 0.0) => torch.where(mask, P, torch.zeros_like(P))
+    P.masked_fill(~mask, 0.0) => P.nan_to_num(0.0)
+"""
+MISTAKES = r"""
+inverted mask | True means: may look. `masked_fill` writes where its mask is True, so it needs the opposite.
+    ~mask => mask
+nan on a row with nothing to look at | All scores of that row are minus infinity, and their softmax is nan.
+  It should give zeros.
+    ␣␣␣␣P = P.masked_fill(~mask, 0.0)\n =>
+equal weights for a row with nothing to look at | A query that may look nowhere got the mean of all values,
+  which are hidden from it. A very low but finite score does this: then all keys are equally low.
+    -math.inf => torch.finfo(S.dtype).min ;; ␣␣␣␣P = P.masked_fill(~mask, 0.0)\n =>
+a hidden key wins over a visible one | Where visible scores are very low, a hidden key got the weight. A
+  finite number such as -1e9 is only low; minus infinity is hidden.
+    -math.inf => -1e9 ;; ␣␣␣␣P = P.masked_fill(~mask, 0.0)\n =>
+    -math.inf => -1e4 ;; ␣␣␣␣P = P.masked_fill(~mask, 0.0)\n =>
+mask after the softmax | The hidden keys still took their share of the sum, so the rest does not sum to one.
+  Hide the scores as well.
+    S = S.masked_fill(~mask, -math.inf)\n    P = S.softmax(dim=-1)\n    P = P.masked_fill(~mask, 0.0)
+        => P = S.softmax(dim=-1) * mask
+the mask is not used | Every key is read here.
+    ␣␣␣␣S = S.masked_fill(~mask, -math.inf)\n => ;; ␣␣␣␣P = P.masked_fill(~mask, 0.0)\n =>
+hidden scores are 0, not minus infinity | exp(0) is 1, so a hidden key still gets weight.
+    S.masked_fill(~mask, -math.inf) => S * mask ;; ␣␣␣␣P = P.masked_fill(~mask, 0.0)\n =>
+the mask was added as a number | True counts as 1, so the visible scores rose by one and nothing is hidden.
+  Only a mask of 0 and minus infinity can be added.
+    S.masked_fill(~mask, -math.inf) => S + mask ;; ␣␣␣␣P = P.masked_fill(~mask, 0.0)\n =>
+√d_k is missing | The scores are not divided by √d_k, so they spread wider the longer the vectors.
+    / math.sqrt(Q.shape[-1]) =>
+normalised over the queries | The weights of each key sum to one over the queries; those of each query
+  should, over the keys.
+    dim=-1 => dim=-2
+K is not transposed | Where K happens to be square it runs, but a score must pair a query's numbers with a
+  key's.
+    K.transpose(-2, -1) => K
+the batch was transposed | Other axes than the last two were exchanged, so sequences of the batch get mixed.
+    K.transpose(-2, -1) => K.permute(*range(K.ndim - 1, -1, -1))
+Q changed in place | The numbers are right, but the caller's queries are now scaled: `/=`, and methods that
+  end in _, write into their tensor.
+    S = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
+        => Q /= math.sqrt(Q.shape[-1])\n    S = Q @ K.transpose(-2, -1)
+"""

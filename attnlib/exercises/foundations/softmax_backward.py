@@ -1,9 +1,21 @@
-"""The gradient of a softmax, without its Jacobian (eq-softmax-backward)."""
+"""The softmax backwards, without its Jacobian
+
+write · ★★ · 15 min · 01-foundations/4-softmax-and-scale · after foundations.softmax
+
+Given the weights P of a softmax over the last axis and the gradient dP of a loss by P, return the gradient
+by the scores. No matrix larger than P is needed.
+
+1. The Jacobian of one row is diag(p) minus the outer product of p with itself. What does it do to a vector?
+2. diag(p) multiplies entry by entry; the outer product needs one number for each row, a weighted sum of dP.
+3. Each entry of dP minus the row's average of dP (weighted by P), all of it weighted by P.
+
+dS_j = P_j (dP_j - sum_i P_i dP_i): each score gains by how much its own gradient exceeds the row's average.
+A constant added to dP changes nothing, just as a constant added to the scores changes nothing.
+"""
 
 import numpy as np
 
-from attnlib.exercises import properties as laws
-from attnlib.exercises.model import CodeExercise, Mistake
+from attnlib.exercises.kit import laws
 from attnlib.reference import ops
 
 
@@ -12,7 +24,7 @@ def softmax_backward(dP, P):
     return P * (dP - (dP * P).sum(axis=-1, keepdims=True))
 
 
-def softmax_backward_cases(rng):
+def cases(rng):
     return {
         "two sequences": (rng.normal(size=(2, 3, 5)), ops.softmax(rng.normal(size=(2, 3, 5)))),
         "a square matrix": (rng.normal(size=(4, 4)), ops.softmax(rng.normal(size=(4, 4)))),
@@ -25,87 +37,40 @@ def with_the_jacobian(dP, P):
     return np.einsum("...i,...ij->...j", dP, J)
 
 
-exercise = CodeExercise(
-    id="foundations.softmax-backward",
-    title="The softmax backwards, without its Jacobian",
-    kind="write",
-    level=2,
-    minutes=15,
-    page="01-foundations/4-softmax-and-scale",
-    task="Given the weights P of a softmax over the last axis and the gradient dP of a loss by P, return the gradient "
-    "by the scores. No matrix larger than P is needed.",
-    hints=(
-        "The Jacobian of one row is diag(p) minus the outer product of p with itself. What does it do to a vector?",
-        "diag(p) multiplies entry by entry; the outer product needs one number for each row, a weighted sum of dP.",
-        "Each entry of dP minus the row's average of dP (weighted by P), all of it weighted by P.",
-    ),
-    commentary="dS_j = P_j (dP_j - sum_i P_i dP_i): each score gains by how much its own gradient exceeds the row's "
-    "average. A constant added to dP changes nothing, just as a constant added to the scores changes nothing.",
-    prerequisites=("foundations.softmax",),
-    solution=softmax_backward,
-    reference=ops.softmax_backward,
-    cases=softmax_backward_cases,
-    properties=(laws.separate_batches(0, 1), laws.unchanged_by_a_constant(0, "entries of dP")),
-    variants=(
-        with_the_jacobian,
-        {"(dP * P).sum(axis=-1, keepdims=True)": 'np.einsum("...i,...i->...", dP, P)[..., None]'},
-    ),
-    mistakes=(
-        Mistake(
-            "only the diagonal of the Jacobian",
-            "p (1 - p) is how a weight answers its own score. Each weight also answers the scores of all others, "
-            "because the row must keep its sum of one.",
-            {"dP - (dP * P).sum(axis=-1, keepdims=True)": "dP * (1 - P)"},
-        ),
-        Mistake(
-            "the sum term is missing",
-            "P * dP is the part of diag(p). The outer product takes the row's weighted average of dP away from it.",
-            {"dP - (dP * P).sum(axis=-1, keepdims=True)": "dP"},
-        ),
-        Mistake(
-            "only the sum term",
-            "This is the part of the outer product; the part of diag(p) is missing.",
-            {"dP - (dP * P)": "-(dP * P)"},
-        ),
-        Mistake(
-            "the sum is not weighted",
-            "The sum of dP was taken without its weights P: the row's average is weighted by P.",
-            {"(dP * P).sum": "dP.sum"},
-        ),
-        Mistake(
-            "added in place of subtracted",
-            "The sign of the sum is turned: the outer product is subtracted.",
-            {"dP - (": "dP + ("},
-        ),
-        Mistake(
-            "mean in place of the sum",
-            "The weights P already sum to one, so the weighted average is the sum of dP * P, without dividing by n.",
-            {".sum(": ".mean("},
-        ),
-        Mistake(
-            "sum over the queries",
-            "The sum runs over the queries; it should run over the keys of each query, the last axis.",
-            {"axis=-1": "axis=0"},
-        ),
-        Mistake(
-            "sum without keepdims",
-            "The sums lost their axis, so NumPy lined them up with the columns, not with the rows.",
-            {", keepdims=True": ""},
-        ),
-        Mistake(
-            "one sum for all",
-            "All rows were summed together. The rows of a softmax do not see each other.",
-            {".sum(axis=-1, keepdims=True)": ".sum()"},
-        ),
-        Mistake(
-            "not weighted by P at the end",
-            "The bracket is right; each entry is still to be weighted by its P.",
-            {"P * (dP - (dP * P).sum(axis=-1, keepdims=True))": "dP - (dP * P).sum(axis=-1, keepdims=True)"},
-        ),
-        Mistake(
-            "the two arguments are swapped",
-            "The gradient was used as the weights and the weights as the gradient. The order is (dP, P).",
-            {"P * (dP - (dP * P)": "dP * (P - (dP * P)"},
-        ),
-    ),
-)
+reference = ops.softmax_backward
+
+
+LAWS = (laws.separate_batches(0, 1), laws.unchanged_by_a_constant(0, "entries of dP"))
+VARIANTS = """
+    with_the_jacobian
+    (dP * P).sum(axis=-1, keepdims=True) => np.einsum("...i,...i->...", dP, P)[..., None]
+"""
+MISTAKES = """
+only the diagonal of the Jacobian | p (1 - p) is how a weight answers its own score. Each weight also
+  answers the scores of all others, because the row must keep its sum of one.
+    dP - (dP * P).sum(axis=-1, keepdims=True) => dP * (1 - P)
+the sum term is missing | P * dP is the part of diag(p). The outer product takes the row's weighted average
+  of dP away from it.
+    dP - (dP * P).sum(axis=-1, keepdims=True) => dP
+only the sum term | This is the part of the outer product; the part of diag(p) is missing.
+    dP - (dP * P) => -(dP * P)
+the sum is not weighted | The sum of dP was taken without its weights P: the row's average is weighted by P.
+    (dP * P).sum => dP.sum
+added in place of subtracted | The sign of the sum is turned: the outer product is subtracted.
+    dP - ( => dP + (
+mean in place of the sum | The weights P already sum to one, so the weighted average is the sum of dP * P,
+  without dividing by n.
+    .sum( => .mean(
+sum over the queries | The sum runs over the queries; it should run over the keys of each query, the last
+  axis.
+    axis=-1 => axis=0
+sum without keepdims | The sums lost their axis, so NumPy lined them up with the columns, not with the rows.
+    , keepdims=True =>
+one sum for all | All rows were summed together. The rows of a softmax do not see each other.
+    .sum(axis=-1, keepdims=True) => .sum()
+not weighted by P at the end | The bracket is right; each entry is still to be weighted by its P.
+    P * (dP - (dP * P).sum(axis=-1, keepdims=True)) => dP - (dP * P).sum(axis=-1, keepdims=True)
+the two arguments are swapped | The gradient was used as the weights and the weights as the gradient. The
+  order is (dP, P).
+    P * (dP - (dP * P) => dP * (P - (dP * P)
+"""

@@ -1,0 +1,367 @@
+"""What an annotation asks of an argument, and the sentence if it gets something else.
+
+`attnlib.shapes.checked` calls this. Arrays and tensors are treated alike, for only `.shape` and `.dtype` are looked at:
+first the kind of each argument, then what several of them must agree in. Neither NumPy nor torch is imported.
+"""
+
+import functools
+import inspect
+import math
+import re
+import sys
+from collections.abc import Callable
+from itertools import zip_longest
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+AXES = ("no axis", "one axis", "two axes", "three axes", "four axes")
+NUMBERS = {"h": " of heads", "n": " of keys", "m": " of queries", "T": " of steps"}
+PLURAL = {"Q": "queries", "K": "keys", "V": "values"}
+DTYPES = {"float": ("float", "bfloat"), "int": ("int", "uint"), "bool": ("bool",)}
+KINDS = {  # what an array must hold, and how one gets there; two names of arrays of truth values say what True means
+    "float": ("hold real floating-point numbers", "Convert it to float32 or float64 first."),
+    "int": ("be an array of integers", "Convert it to int64 first."),
+    "bool": ("be boolean", "An additive mask becomes boolean with `mask_from_additive`."),
+    "mask": ("be boolean with True = may look", "An additive 0/-inf mask becomes boolean with `mask == 0`."),
+    "bias": ("hold numbers to add to the scores", "A boolean mask is passed as `mask`."),
+    "Z": (
+        "be boolean with True = stop here",
+        "Probabilities become decisions with a comparison, such as `p > 0.5`.",
+    ),
+}
+HINTS = {  # what to do about a shape, by the name of the array or its first letter
+    "mask": " A mask over keys (b, n) becomes (b, 1, n) with `mask[:, None, :]`.",
+    "reward": " The rewards of all keys become those of the drawn ones with `R[index]`.",
+    "S": " More draws of the same rows go into leading axes.",
+    "W": " Parameters are stored (in, out).",
+}
+SEEDS = {
+    "numpy": "from a seed with `np.random.default_rng(seed)`",
+    "torch": "from a seed with `torch.Generator().manual_seed(seed)`",
+}
+WAYS = {  # from the other library into this one
+    "numpy": (
+        "a NumPy array",
+        "`.detach().cpu().numpy()` makes one; attnlib.nn has the same function for tensors.",
+    ),
+    "torch": (
+        "a torch tensor",
+        "`torch.from_numpy` makes one; attnlib.reference has the same function for arrays.",
+    ),
+}
+
+
+def dtype_of(value: Any) -> str:
+    """The dtype in words, or the type of what is not an array."""
+    return str(getattr(value, "dtype", type(value).__name__)).removeprefix("torch.")
+
+
+class Axes:
+    """`*#b #m d_k`: a batch of axes and behind it axes with names; what has a # may be of size one."""
+
+    def __init__(self, home: Any, kind: str, text: str) -> None:
+        self.home, self.kind, self.text = home, kind, text
+        words = re.sub("[{}]", "", text).split()
+        self.batch = words.pop(0) if words and words[0][0] in "*." else ""
+        self.names, self.least = words, sum(word[0] != "#" for word in words)
+        self.more: list[Axes] = []  # the same argument with more axes
+
+    def __str__(self) -> str:
+        words = re.sub(r"[#{}]|self\.", "", self.text).split()
+        return f"({', '.join(words)}{',' if len(words) == 1 and not self.batch else ''})"
+
+    def parts(self, array: Any) -> list[tuple[str, Any]]:
+        """The batch and each axis by name, with what this array has there."""
+        shape = tuple(array.shape)
+        at = max(0, len(shape) - len(self.names))
+        return [(self.batch, shape[:at]), *zip(self.names[::-1], shape[at:][::-1], strict=False)]
+
+    def fits(self, value: Any) -> bool:
+        return hasattr(value, "dtype") and hasattr(value, "shape")
+
+    def read(self, call: "Call", name: str, value: Any) -> None:
+        rule, then = KINDS.get(name.split(".")[-1], KINDS[self.kind])
+        home = call.library if self.home is Any else self.home
+        kind, way = WAYS[home.__module__]
+        if self.kind == "float" and not self.fits(value):
+            call.refuse(
+                f"{name} must be an array; got {dtype_of(value)}. Convert it to an array first.", TypeError
+            )
+        array = self.fits(value)
+        if array and not isinstance(value, home):
+            call.refuse(f"{name} must be {kind}; got {type(value).__name__}. {way}", TypeError)
+        if not array or not dtype_of(value).startswith(DTYPES[self.kind]):
+            call.refuse(f"{name} must {rule}; got {dtype_of(value)}. {then}", TypeError)
+        call.arrays.append((name, value, self))
+
+
+class Range:
+    """`1..n`, `0<..` or nothing: a whole or a real number, and where it may lie."""
+
+    def __init__(self, home: type, text: str = "0..") -> None:
+        self.kind, self.word = (Integral, "an integer") if home is int else (Real, "a number")
+        self.axis = text == "axis"  # of the array that comes first
+        self.low, self.open, self.high = (
+            re.findall(r"(\d*)(<?)\.\.([\w.]*)", text)[0] if not self.axis else ("",) * 3
+        )
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, self.kind) and not isinstance(value, bool)
+
+    def read(self, call: "Call", name: str, value: Any) -> None:
+        if not self.fits(value):
+            call.refuse(f"{name} must be {self.word}; got {type(value).__name__}.", TypeError)
+        call.numbers.append((name, value, self))
+
+    def check(self, call: "Call", name: str, value: Any) -> None:
+        n = max(len(array.shape) for _, array, _ in call.arrays) if self.axis else 0
+        if self.axis and not -n <= value < n:
+            call.refuse(f"{name} must be between {-n} and {n - 1}, for {n} axes; got {name}={value}.")
+        if self.axis:
+            return
+        low, high = int(self.low), call.size(self.high) if self.high else math.inf
+        rule = f"between {low} and {self.high.split('.')[-1]}={high}" if self.high else f"at least {low}"
+        if self.kind is Real:
+            rule = "positive and finite" if self.open else "finite and not negative"
+            rule = f"between {low} and {high}" if self.high else rule
+        if not (low < value or (low == value and not self.open)) or value > high or value == math.inf:
+            call.refuse(f"{name} must be {rule}; got {name}={value:{'' if self.kind is Integral else 'g'}}.")
+
+
+class Instance:
+    """Other classes, or a function; the fields of a NamedTuple are annotated themselves."""
+
+    def __init__(self, *kinds: Any) -> None:
+        self.kinds = tuple(get_origin(kind) or kind for kind in kinds)
+        hints = get_type_hints(kinds[0], include_extras=True) if hasattr(kinds[0], "_fields") else {}
+        self.fields = {name: reader(said) for name, said in hints.items()}
+
+    def fits(self, value: Any) -> bool:
+        return callable(value) if self.kinds == (Callable,) else isinstance(value, self.kinds)
+
+    def read(self, call: "Call", name: str, value: Any) -> None:
+        kind = self.kinds[0].__name__
+        rule = f"be {kind} with {', '.join(self.fields)}" if self.fields else "be a "
+        rule += "" if self.fields else " or ".join(one.__name__ for one in self.kinds)
+        make = SEEDS[self.kinds[0].__module__.split(".")[0]] if kind == "Generator" else f"with `{kind}(...)`"
+        then = "Pass the function itself." if self.kinds == (Callable,) else f"Make one {make}."
+        if not self.fits(value):
+            call.refuse(f"{name} must {rule}; got {type(value).__name__}. {then}", TypeError)
+        for field, read in self.fields.items():
+            read(call, f"{name}.{field}", getattr(value, field))
+
+
+def reader(said: Any) -> Callable[["Call", str, Any], None]:
+    """What reads an argument so annotated: by the alternative that fits, or by the one for arrays, which complains."""
+    options = get_args(said) if get_origin(said) in (Union, UnionType) else (said,)
+    rules = [_rule(option) for option in options if option is not NoneType]
+    arrays = [rule for rule in rules if isinstance(rule, Axes)]
+    plain = [kind for rule in rules if isinstance(rule, Instance) and not rule.fields for kind in rule.kinds]
+    anything = None in rules
+    rules = [rule for rule in rules if isinstance(rule, Range) or getattr(rule, "fields", None)]
+    rules += ([Instance(*plain)] if plain else []) + arrays[:1]
+    for axes in arrays[:1]:
+        axes.more = arrays[1:]
+
+    def read(call: "Call", name: str, value: Any) -> None:
+        if not anything and (value is not None or NoneType not in options):
+            next((rule for rule in rules if rule.fits(value)), rules[-1]).read(call, name, value)
+
+    return read
+
+
+def _rule(said: Any) -> Any:
+    """The rule that an annotation without alternatives is; None where anything may come."""
+    if _is_said(said):
+        home, (kind, text) = get_args(said)
+        return Range(home, text) if kind == "number" else Axes(home, kind, text)
+    if said is Any or isinstance(said, TypeVar):
+        return None
+    return Instance({int: Integral, float: Real}.get(said, said))
+
+
+class Call:
+    """One call: who is called, the arrays and numbers that came, and the sizes that they have."""
+
+    def __init__(self, who: str, library: Any, given: dict[str, Any], same: dict[str, str]) -> None:
+        self.who, self.library, self.given, self.same = who, library, given, same
+        self.arrays: list[tuple[str, Any, Axes]] = []
+        self.numbers: list[tuple[str, Any, Range]] = []
+        self.sizes: dict[str, tuple[Any, str, Any, Axes]] = {}  # a size, and the array that has it
+
+    def refuse(self, rule: str, kind: type[Exception] = ValueError) -> None:
+        raise kind(f"{self.who}: {rule}")
+
+    def size(self, name: str) -> int | None:
+        """What an array has, or an argument's value, as it stands or as `self.d_model`; or a product, `3d`, `h*d_k`."""
+        name = self.same.get(name, name)
+        if name in self.sizes:
+            return self.sizes[name][0]
+        factors = factors_of(name)
+        if len(factors) > 1:
+            known = [self.size(factor) for factor in factors]
+            return None if None in known else math.prod(known)  # type: ignore[arg-type]
+        first, *attributes = name.split(".")
+        value = functools.reduce(getattr, attributes, self.given.get(first))
+        return int(name) if name.isdigit() else value if isinstance(value, Integral) else None  # type: ignore
+
+    def agree(self) -> None:
+        """Ranks and dtypes, then sizes, then what broadcasts to them, then numbers."""
+        for name, array, axes in self.arrays:
+            self._rank(name, tuple(array.shape), axes)
+        floats = [
+            (name, array) for name, array, axes in self.arrays if axes.kind == "float" and name != "bias"
+        ]
+        if len({array.dtype for _, array in floats}) > 1 and not converts(floats[0][1]):
+            these = ", ".join(f"{name} {dtype_of(array)}" for name, array in floats)
+            self.refuse(
+                f"all arrays must have the same dtype; got {these}. Convert them to one dtype.", TypeError
+            )
+        for name, value, bounds in self.numbers:
+            if not bounds.axis and not bounds.high:
+                bounds.check(self, name, value)
+        sizes = [(*part, *one) for one in self.arrays for part in one[2].parts(one[1])]
+        sizes.sort(key=lambda one: len(factors_of(one[0])) > 1)  # products last
+        for size, has, name, array, axes in sizes:
+            if size and "#" not in size and size != "...":
+                self._same(size, has, name, array, axes)
+        for name, array, axes in self.arrays:
+            if "#" in axes.text:
+                self._broadcasts(name, tuple(array.shape), axes)
+        for name, value, bounds in self.numbers:
+            bounds.check(self, name, value)
+
+    def _rank(self, name: str, shape: tuple[int, ...], axes: Axes) -> None:
+        n, least = len(shape), min(one.least for one in (axes, *axes.more))
+        if 0 in shape:
+            self.refuse(f"every axis must have at least one entry; got {name} {shape}.")
+        if n < least or (n > len(axes.names) and not axes.batch):
+            rule = f"needs {AXES[least]} or more," if axes.batch else "must be"
+            then = f" A single vector becomes a matrix of one row with `{name}[None]`." if n == 1 else ""
+            then = f" Take one of the batch, such as `{name}[0]`." if n > least else then
+            self.refuse(f"{name} {rule} {axes}; got {shape}.{then}")
+
+    def _same(self, size: str, has: Any, name: str, array: Any, axes: Axes) -> None:
+        """A size that is known is the same here; one that is not is known from now on."""
+        size = self.same.get(size, size)
+        known = self.size(size)
+        if known is None:
+            sizes = {factor: self.size(factor) for factor in factors_of(size)}
+            missing = [factor for factor in factors_of(size) if sizes[factor] is None]
+            rest = has if len(missing) > 1 else math.prod(one for one in sizes.values() if one is not None)
+            if len(factors_of(size)) > 1 and len(missing) == 1:
+                other = next(
+                    self.same.get(factor, factor) for factor in factors_of(size) if factor not in missing
+                )
+                if other.isdigit() and has % rest:
+                    self.refuse(
+                        f"the width of {name} must be a multiple of {rest}; got {name} {tuple(array.shape)}."
+                    )
+                splits_evenly(self.who, f"the width of {name}", has, other, rest)
+                size, has = missing[0], has // rest
+            self.sizes[size] = has, name, array, axes
+        if known in (None, has):
+            return
+        hint = HINTS.get(name, HINTS.get(name.split(".")[-1][0], ""))
+        if size not in self.sizes:
+            self.refuse(
+                f"{name} must be {axes} with {size.split('.')[-1]}={known}; got {tuple(array.shape)}.{hint}"
+            )
+        _, other, first, its = self.sizes[size]
+        what = f"width {size}" if re.match("d|.*_d", size) else f"number{NUMBERS.get(size, '')} {size}"
+        if size[0] == "*":
+            what, hint = "batch axes", hint or " Repeat the smaller one to match."
+        what = "shape" if axes.text == its.text else what
+        ends = [f" with {size}={end}" if what.endswith(size) else "" for end in (known, has)]
+        rule = f"{PLURAL.get(other, other)} and {PLURAL.get(name, name)} must have the same {what}"
+        these = f"{other} {tuple(first.shape)}{ends[0]} and {name} {tuple(array.shape)}{ends[1]}"
+        self.refuse(f"{rule}; got {these}.{hint}")
+
+    def _broadcasts(self, name: str, shape: tuple[int, ...], axes: Axes) -> None:
+        fulls = [self._full(one, shape) for one in (axes, *axes.more)]
+        full = next((full for full in fulls if len(full) >= len(shape)), fulls[-1])
+        pairs = zip(shape[::-1], full[::-1], strict=False)
+        if len(shape) > len(full) or not all(has in (1, wanted) for has, wanted in pairs):
+            what = "the shape of the scores" if name == "mask" else f"{axes} ="
+            self.refuse(f"{name} must broadcast to {what} {full}; got {shape}.{HINTS.get(name, '')}")
+
+    def _full(self, axes: Axes, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """What an array broadcasts to: the sizes that are known, and of the others all that came."""
+        batch, names = axes.batch.replace("#", ""), [name.strip("#") for name in axes.names]
+        fronts = [
+            one.parts(array)[0][1] for _, array, one in self.arrays if one.batch.replace("#", "") == batch
+        ]
+        joint = zip_longest(*(front[::-1] for front in fronts), fillvalue=1)
+        front = self.sizes[batch][0] if batch in self.sizes else tuple(map(max, joint))[::-1]
+        own = ([1] * len(names) + list(shape))[-len(names) or len(shape) + len(names) :]
+        return *front, *(self.size(size) or one for size, one in zip(names, own, strict=True))
+
+
+@functools.cache
+def factors_of(size: str) -> list[str]:
+    return [size] if size[:1] == "*" else re.findall(r"^\d+|[^*]+", size)
+
+
+def splits_evenly(who: str, size: str, width: int, name: str, parts: int) -> None:
+    """A width that is cut into equal parts leaves no rest."""
+    if width % parts:
+        fitting = [k for k in range(1, width + 1) if width % k == 0]
+        near = [k for k in fitting if k < parts][-1:] + [k for k in fitting if k > parts][:1]
+        raise ValueError(
+            f"{who}: {size} must split evenly into {name}; got {size}={width}, {name}={parts} "
+            f"({width} / {parts} leaves {width % parts}). Try {name}={' or '.join(map(str, near))}."
+        )
+
+
+def converts(array: Any) -> bool:
+    """Whether torch converts all dtypes to one, within `torch.autocast`."""
+    return hasattr(array, "detach") and sys.modules["torch"].is_autocast_enabled(array.device.type)
+
+
+class Rules:
+    """The rules of a function: read once from its annotations, then kept by each of its calls."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        owner, _, name = function.__qualname__.rpartition(".")
+        hints = get_type_hints(function, include_extras=True)
+        self.who, self.same = (
+            owner if name in ("forward", "__init__") else function.__qualname__,
+            getattr(function, "same", {}),
+        )
+        self.signature = inspect.signature(function)
+        self.returns = hints.pop("return", Any)
+        self.readers = {name: reader(said) for name, said in hints.items()}
+        homes = [
+            get_args(one)[0] for said in hints.values() for one in (said, *get_args(said)) if _is_said(one)
+        ]
+        self.library = next((home for home in homes if home not in (int, float, Any)), None)
+
+    def arguments(self, args: tuple[Any, ...], named: dict[str, Any]) -> Call:
+        """The call, if its arguments keep the rules."""
+        given = self.signature.bind(*args, **named)
+        given.apply_defaults()
+        call = Call(self.who, self.library, given.arguments, self.same)
+        for name, value in given.arguments.items():
+            several = self.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+            twin = self.same.get(name, "")
+            ones = value if several else (given.arguments.get(twin) if value is None else value,)
+            for i, one in enumerate(ones):
+                if name in self.readers:
+                    self.readers[name](call, f"{name[:-1]} {i}" if several else name, one)
+        call.agree()
+        return call
+
+    def result(self, call: Call, value: Any) -> None:
+        """What comes back has the axes that the annotation says, as large as those of the arguments."""
+        several = get_origin(self.returns) is tuple
+        call.who, call.arrays, call.numbers = f"{self.who} (its result)", [], []
+        for said, one in (
+            zip(get_args(self.returns), value, strict=True) if several else ((self.returns, value),)
+        ):
+            reader(said)(call, "what comes back", one)
+        call.agree()
+
+
+def _is_said(said: Any) -> bool:
+    return get_origin(said) is Annotated

@@ -1,0 +1,113 @@
+"""Which pairs get a rank: the most frequent pair is joined everywhere, then counted again, and so on (book: Chapter 4).
+
+`learn_merges_by_recounting` is the definition. `learn_merges` gives the same list and counts again only where something
+was joined. Of equally frequent pairs the one with the smaller numbers comes first.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
+
+from attnlib.data.bpe.alphabet import BYTES
+from attnlib.data.bpe.merging import Merge, merge
+from attnlib.data.bpe.pretokenize import split_words
+
+NUMBER_OF_BYTE = {token[0]: number for number, token in enumerate(BYTES)}
+Pair = tuple[int, int]
+
+
+def count_words(texts: Iterable[str]) -> Counter[bytes]:
+    """How often each word occurs: training needs no more of the texts.
+
+    >>> count_words(["a b", " b"])
+    Counter({b' b': 2, b'a': 1})
+    """
+    words = Counter(word for text in texts for word in split_words(text))
+    return Counter({word.encode(): count for word, count in words.items()})
+
+
+def learn_merges_by_recounting(words: Mapping[bytes, int], n_merges: int) -> list[Merge]:
+    """The definition: count all pairs, join the most frequent one everywhere, again.
+
+    >>> learn_merges_by_recounting({b"the": 2, b"then": 1, b"hen": 1}, 2)
+    [(b'h', b'e'), (b't', b'he')]
+    """
+    numbers = {token: number for number, token in enumerate(BYTES)}
+    spelled = {word: [bytes([byte]) for byte in word] for word in words}
+    merges: list[Merge] = []
+    for _ in range(n_merges):
+        counts = Counter()
+        for word, parts in spelled.items():
+            for pair in pairwise(parts):
+                counts[pair] += words[word]
+        if not counts:
+            break
+        left, right = min(counts, key=lambda pair: (-counts[pair], numbers[pair[0]], numbers[pair[1]]))
+        numbers.setdefault(left + right, len(numbers))
+        spelled = {word: merge(parts, (left, right), left + right) for word, parts in spelled.items()}
+        merges.append((left, right))
+    return merges
+
+
+class PairCounts:
+    """How often each pair of numbers stands side by side, kept true while pairs are joined."""
+
+    def __init__(self, words: Mapping[bytes, int]) -> None:
+        self.words = [[NUMBER_OF_BYTE[byte] for byte in word] for word in words]
+        self.times = list(words.values())
+        self.counts: Counter[Pair] = Counter()
+        self.where: defaultdict[Pair, set[int]] = defaultdict(
+            set
+        )  # the words in which a pair stands, or once stood
+        for i, (parts, times) in enumerate(zip(self.words, self.times, strict=True)):
+            for pair in pairwise(parts):
+                self.counts[pair] += times
+                self.where[pair].add(i)
+        self.queue = [(-count, pair) for pair, count in self.counts.items()]
+        heapify(self.queue)
+
+    def most_frequent(self) -> Pair | None:
+        """The pair to join next, None if none is left. A count in the queue may be too high, but never too low."""
+        while self.queue:
+            queued, pair = heappop(self.queue)
+            count = self.counts[pair]
+            if count == -queued:
+                return pair
+            if count > 0:
+                heappush(self.queue, (-count, pair))
+        return None
+
+    def join(self, pair: Pair, whole: int) -> None:
+        """The pair becomes `whole` in every word; only words that hold it are counted again."""
+        changed = set()
+        for i in self.where.pop(pair):
+            for old in pairwise(self.words[i]):
+                self.counts[old] -= self.times[i]
+            self.words[i] = merge(self.words[i], pair, whole)
+            for new in pairwise(self.words[i]):
+                self.counts[new] += self.times[i]
+                if whole in new:
+                    self.where[new].add(i)
+                    changed.add(new)
+        for new in changed:
+            heappush(self.queue, (-self.counts[new], new))
+
+
+def learn_merges(words: Mapping[bytes, int], n_merges: int) -> list[Merge]:
+    """The same list as by recounting, but after each merge only the words that it changed are counted again.
+
+    >>> learn_merges({b"the": 2, b"then": 1, b"hen": 1}, 2)
+    [(b'h', b'e'), (b't', b'he')]
+    """
+    pairs, tokens = PairCounts(words), list(BYTES)
+    numbers = {token: number for number, token in enumerate(tokens)}
+    merges: list[Merge] = []
+    while len(merges) < n_merges and (pair := pairs.most_frequent()):
+        left, right = tokens[pair[0]], tokens[pair[1]]
+        if left + right not in numbers:
+            numbers[left + right] = len(tokens)
+            tokens.append(left + right)
+        pairs.join(pair, numbers[left + right])
+        merges.append((left, right))
+    return merges

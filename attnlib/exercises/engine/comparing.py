@@ -1,0 +1,100 @@
+"""What is wrong with one outcome, in words that show before they judge."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attnlib.exercises.engine.outcomes import Outcome, close, same_type
+from attnlib.exercises.engine.results import Code, Part
+from attnlib.exercises.engine.tables import SideBySide, number
+
+# Told in this order.
+ERROR, KIND, SHAPE, DTYPE, NONFINITE, VALUE, CHANGED = range(7)
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """How an outcome differs from the expected one; a smaller stage is told first."""
+
+    stage: int
+    parts: tuple[Part, ...]
+    figure: SideBySide | None = None
+
+
+def trouble(got: Outcome, want: Outcome, labels: tuple[str, ...], rtol: float, atol: float) -> Trouble | None:
+    """The first trouble of an outcome, None if it is right; `labels` name the results, if there are several."""
+    if got.kind == "error":
+        assert got.error is not None
+        return Trouble(ERROR, ("Your function raised an error:", Code(got.error.trace)))
+    if got.kind != want.kind or len(got.arrays) != len(want.arrays):
+        return Trouble(KIND, (wrong_kind(got, want),))
+    named = list(zip(result_names(len(want.arrays), labels), got.arrays, want.arrays, strict=True))
+    for name, a, b in named:
+        if a.shape != b.shape:
+            return Trouble(SHAPE, (f"{name} has shape {a.shape}, expected {b.shape}.",))
+    troubles = [found for name, a, b in named if (found := wrong_numbers(name, a, b, rtol, atol))]
+    if troubles:
+        return min(troubles, key=lambda one: one.stage)
+    return Trouble(CHANGED, ()) if got.changed else None
+
+
+def wrong_numbers(name: str, a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> Trouble | None:
+    """Trouble with the type or the values of one result that has the right shape."""
+    differs = np.asarray(~close(a, b, rtol, atol))
+    figure = SideBySide(a, b, differs) if differs.any() else None
+    if not same_type(a, b):
+        return Trouble(DTYPE, (f"{name} is {a.dtype}, expected {b.dtype}.",))
+    if figure is None:
+        return None
+    lost = ~np.isfinite(a) & np.isfinite(b)
+    if lost.any():
+        where = tuple(int(i) for i in np.argwhere(lost)[0])
+        place = f", first at [{', '.join(map(str, where))}]" if where else ""
+        count = f"in {lost.sum()} of {lost.size} places" if lost.size > 1 else ""
+        text = f"{name} is {number(a[where])} {count}".rstrip() + f"{place}."
+        return Trouble(NONFINITE, (text,), SideBySide(a, b, lost))
+    return Trouble(VALUE, (f"{name} differs. {figure.difference}",), figure)
+
+
+def wrong_kind(got: Outcome, want: Outcome) -> str:
+    """The sentence for a result that is not of the expected kind."""
+    wanted = {
+        "array": "a NumPy array",
+        "tensor": "a torch tensor",
+        "tuple": f"a tuple of {len(want.arrays)} arrays",
+    }
+    rule = wanted.get(want.kind, f"a {want.kind}")
+    if got.kind == "None":
+        return f"Your function returns None; is its `return` missing? It should return {rule}."
+    if got.kind == want.kind:
+        return f"Your function returns {len(got.arrays)} results, expected {len(want.arrays)}."
+    came = wanted["array"] if got.kind == "array" else f"a {got.kind}".replace("a array", "an array")
+    came = f"a tuple of {len(got.arrays)}" if got.kind == "tuple" else came
+    advice = " Turn it into one with `np.array(...)`." if (got.kind, want.kind) == ("list", "array") else ""
+    return f"Your function returns {came}, expected {rule}.{advice}"
+
+
+def result_names(count: int, labels: tuple[str, ...]) -> list[str]:
+    if count == 1:
+        return ["Your result"]
+    return [f"Your {labels[i]}" if labels else f"Result {i + 1} of {count}" for i in range(count)]
+
+
+def shapes(arguments: tuple[Any, ...], names: list[str]) -> str:
+    """The arguments of a case in short: name and shape, or the value where there is no shape.
+
+    >>> shapes((np.zeros((2, 3)), 4), ["S", "k"])
+    'S (2, 3), k = 4'
+    """
+    texts = []
+    for i, argument in enumerate(arguments):
+        name = names[i] if i < len(names) else f"argument {i + 1}"
+        if hasattr(argument, "shape"):
+            kind = "" if str(argument.dtype).endswith(("float64", "bool", "int64")) else f" {argument.dtype}"
+            texts.append(f"{name} {tuple(argument.shape)}{kind}")
+        elif isinstance(argument, bool | int | float | str | None):
+            texts.append(f"{name} = {argument!r}")
+        else:
+            texts.append(name)
+    return ", ".join(texts)

@@ -1,0 +1,52 @@
+"""The exercises that are answered with a number or a choice as plain data, for a page that checks without Python."""
+
+from typing import Any
+
+import numpy as np
+
+from attnlib.exercises.engine.model import AnswerExercise
+from attnlib.exercises.engine.registry import exercises
+
+
+def exported() -> dict[str, dict[str, Any]]:
+    """What `json.dumps` takes: for each id its texts, the answer, and the wrong answers with their names.
+
+    >>> exported()["foundations.predict-odds"]["mistakes"][1]["name"]
+    'unchanged'
+    """
+    return {
+        id: as_data(one)
+        for id, one in exercises().items()
+        if isinstance(one, AnswerExercise) and one.value is not None
+    }
+
+
+def as_data(one: AnswerExercise) -> dict[str, Any]:
+    """One exercise; numbers within `within` of a value are that value."""
+    mistakes = [
+        {
+            "name": mistake.name,
+            "sentence": mistake.sentence,
+            "values": [plain(form) for form in mistake.forms],
+        }
+        for mistake in one.mistakes
+    ]
+    texts = {
+        "title": one.title,
+        "kind": one.kind,
+        "level": one.level,
+        "minutes": one.minutes,
+        "page": one.page,
+    }
+    texts |= {"task": one.task, "hints": list(one.hints), "commentary": one.commentary}
+    return texts | {
+        "choices": list(one.choices),
+        "within": one.within,
+        "answer": plain(one.value),
+        "mistakes": mistakes,
+    }
+
+
+def plain(value: Any) -> Any:
+    """A choice as it is, a number as a float, an array as nested lists."""
+    return value if isinstance(value, str) else np.asarray(value, dtype=float).tolist()

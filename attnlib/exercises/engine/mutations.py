@@ -1,0 +1,141 @@
+"""Generated mistakes: all functions that differ from a right one by a single edit, each with a sentence of its rule.
+
+A rule looks at one node of the syntax tree and yields replacements; `rules.py` has the table. A name uses the letters
+of the task only (parameters, and names that the task mentions), so it gives no line of the solution away.
+"""
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+from attnlib.exercises.engine.edits import COMMON
+from attnlib.exercises.engine.rules import RULES, Change
+
+LONGEST_LOOP = 10_000  # turns of a `while` that an edit may have made endless
+
+
+class Letters:
+    """How a piece of code may be called in a sentence: by the letters of the task that are in it."""
+
+    def __init__(self, task: str, tree: ast.FunctionDef) -> None:
+        self.parameters = [argument.arg for argument in tree.args.args]
+        words = set(re.findall(r"\b[A-Za-z]\w*\b", task))
+        local = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & words
+        self.known = set(self.parameters) | {name for name in local if len(name) <= 5}
+
+    def of(self, node: ast.AST) -> str:
+        """The name itself, or the part with some names, or a part."""
+        if isinstance(node, ast.Name) and node.id in self.known:
+            return f"`{node.id}`"
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            return f"the {node.value}"
+        names = list(dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name)))
+        names = [name for name in names if name in self.known][:3]
+        if not names:
+            return "a part"
+        *most, last = [f"`{name}`" for name in names]
+        return f"the part with {', '.join(most)} and {last}" if most else f"the part with {last}"
+
+    def pair(self, left: ast.AST, right: ast.AST) -> tuple[str, str]:
+        """What two sides are called, so that they can be told apart."""
+        names = self.of(left), self.of(right)
+        return names if names[0] != names[1] else ("the first part", "the second part")
+
+
+class Place:
+    """Where a node hangs in the tree."""
+
+    def __init__(self, parent: ast.AST, field: str, index: int | None, node: ast.AST) -> None:
+        self.parent, self.field, self.index, self.node = parent, field, index, node
+
+    def put(self, node: ast.AST) -> None:
+        if self.index is None:
+            setattr(self.parent, self.field, node)
+        else:
+            getattr(self.parent, self.field)[self.index] = node
+
+
+def places(tree: ast.AST) -> Iterator[Place]:
+    """All places of a tree below its root, from the outside in."""
+    for field, value in ast.iter_fields(tree):
+        for index, node in enumerate(value) if isinstance(value, list) else ((None, value),):
+            if isinstance(node, ast.AST):
+                yield Place(tree, field, index, node)
+                yield from places(node)
+
+
+def mutants(source: str, task: str, like: Callable[..., Any]) -> Iterator[tuple[Change, Callable[..., Any]]]:
+    """All single edits of the one function in the source that a rule knows; no two are the same code."""
+    tree = ast.parse(source)
+    definition = tree.body[0]
+    if not isinstance(definition, ast.FunctionDef):
+        return
+    letters = Letters(task, definition)
+    bounded(definition)
+    names = COMMON | inspect.unwrap(like).__globals__  # pyright: ignore[reportFunctionMemberAccess]
+    of_body = [place for statement in definition.body for place in [*places(statement)]]
+    of_body += [Place(definition, "body", i, node) for i, node in enumerate(definition.body)]
+    seen = {code_of(tree, definition.name, names)}
+    found = [(place, change) for place in of_body for rule in RULES for change in rule(place.node, letters)]
+    for place, change in found:
+        for chosen in targets(place, change, of_body):
+            for one, new in chosen:
+                one.put(new)
+            code = code_of(tree, definition.name, names)
+            for one, _ in chosen:
+                one.put(one.node)
+            if code is not None and code not in seen:
+                seen.add(code)
+                yield change, function_of(code, definition, names)
+
+
+def targets(place: Place, change: Change, everywhere: list[Place]) -> Iterator[list[tuple[Place, ast.AST]]]:
+    """What is replaced by what: the node alone, all nodes that read the same, or a family of nodes."""
+    yield [(place, change.new)]
+    if change.everywhere:
+        like = ast.dump(place.node)
+        same = [
+            one for one in everywhere if type(one.node) is type(place.node) and ast.dump(one.node) == like
+        ]
+        if len(same) > 1:
+            yield [(one, change.new) for one in same]
+    if change.family is not None:
+        pairs = [(one, new) for one in everywhere if (new := change.family(one.node)) is not None]
+        if len(pairs) > 1:
+            yield pairs
+
+
+def code_of(tree: ast.Module, name: str, names: dict[str, Any]) -> Any:
+    """The compiled body of the function, None where the edit makes no sense."""
+    try:
+        module = compile(ast.fix_missing_locations(tree), "<generated>", "exec")
+    except (SyntaxError, ValueError, TypeError, RecursionError):
+        return None
+    return next(one for one in module.co_consts if getattr(one, "co_name", "") == name)
+
+
+def function_of(code: Any, definition: ast.FunctionDef, names: dict[str, Any]) -> Callable[..., Any]:
+    """The function, whose loops are counted."""
+    return FunctionType(code, names | {"__turn": Turns()}, definition.name)
+
+
+class Turns:
+    """Counts the turns of loops, and stops a loop that an edit has made endless."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self) -> None:
+        self.count += 1
+        if self.count > LONGEST_LOOP:
+            raise RuntimeError("a loop that an edit has made endless")
+
+
+def bounded(tree: ast.AST) -> None:
+    """Count the turns of every `while`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.While):
+            node.body.insert(0, ast.parse("__turn()").body[0])

@@ -1,0 +1,56 @@
+"""All exercises: each is a module of `attnlib/exercises/<chapter>/`, loaded when it is first asked for."""
+
+import difflib
+import functools
+import importlib
+import importlib.util
+import pkgutil
+
+from attnlib.exercises.engine.definition import defined
+from attnlib.exercises.engine.model import Exercise
+
+CHAPTERS = {  # in the order of the book
+    "foundations": "1 · Foundations",
+    "self-attention": "2 · Self-Attention",
+    "multi-head": "3 · Multi-Head Attention",
+}
+
+
+@functools.cache
+def loaded(id: str) -> Exercise:
+    """The exercise with this id, from the file that its id names."""
+    return defined(importlib.import_module(module_of(id)))
+
+
+def module_of(id: str) -> str:
+    return f"attnlib.exercises.{id.replace('-', '_')}"
+
+
+@functools.cache
+def chapter(name: str) -> dict[str, Exercise]:
+    """The exercises of one chapter by id, in the order of the book: by page, then from easy to hard."""
+    package = importlib.import_module(module_of(name))
+    files = pkgutil.iter_modules(package.__path__)
+    found = [loaded(f"{name}.{file.name.replace('_', '-')}") for file in files]
+    return {one.id: one for one in sorted(found, key=lambda one: (one.page, one.level, one.id))}
+
+
+def exercises() -> dict[str, Exercise]:
+    """All exercises by id, in the order of the book."""
+    return {id: exercise for name in CHAPTERS for id, exercise in chapter(name).items()}
+
+
+def find(id: object, who: str) -> Exercise:
+    """The exercise with this id; otherwise an error that says which ids are near."""
+    if not isinstance(id, str):
+        raise TypeError(
+            f'{who}: the id comes first and is a text, such as "foundations.softmax"; got {id!r}.'
+        )
+    name, _, rest = id.partition(".")
+    if name in CHAPTERS and rest.replace("-", "").isalnum() and importlib.util.find_spec(module_of(id)):
+        return loaded(id)
+    near = difflib.get_close_matches(id, exercises(), n=3, cutoff=0.4)
+    advice = (
+        "Did you mean " + " or ".join(near) + "?" if near else "`python -m attnlib.exercises list` shows all."
+    )
+    raise ValueError(f"{who}: the id must be one of the exercises; got {id!r}. {advice}")

@@ -1,0 +1,208 @@
+"""From what was seen of a function to what its writer is told: show the smallest failing case, then name or point."""
+
+import copy
+import inspect
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from attnlib.exercises.engine import naming, traps
+from attnlib.exercises.engine.attempts import has_blank_left
+from attnlib.exercises.engine.comparing import (
+    CHANGED,
+    DTYPE,
+    ERROR,
+    NONFINITE,
+    VALUE,
+    Trouble,
+    shapes,
+    trouble,
+)
+from attnlib.exercises.engine.model import CodeExercise
+from attnlib.exercises.engine.outcomes import Outcome
+from attnlib.exercises.engine.results import Code, Part, Result, result
+from attnlib.exercises.engine.running import Ran
+
+IN_PLACE = "input changed in place"
+OUT_OF_RANGE = "out of the range of floats"
+LEFT_THE_FLOATS = (
+    "on the other cases your numbers are right. Here an exponential overflowed, or something became zero and was then "
+    "divided by or put into a logarithm."
+)
+MOST_PRINTED = 10
+
+
+@dataclass
+class Evidence:
+    """What a function did on each case, whether it repeats itself, which mistakes explain it, which laws it breaks."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    prints: list[str] = field(default_factory=list)  # what was printed on each case
+    repeats: bool = True
+    cause: naming.Cause = field(default_factory=naming.Cause)
+    broken: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The trouble on one case."""
+
+    trouble: Trouble
+    label: str
+    arguments: tuple[Any, ...]
+    printed: str
+    trap: bool = False  # made by rule: cases of the exercise are shown first
+
+    @property
+    def order(self) -> tuple[int, bool, int]:
+        """What is told first: the earliest stage, and in it the case with the fewest numbers."""
+        return (
+            self.trouble.stage,
+            self.trap,
+            sum(math.prod(getattr(one, "shape", ())) for one in self.arguments),
+        )
+
+
+def judged(exercise: CodeExercise, function: Any, evidence: Evidence) -> Result:
+    """The result that the evidence amounts to."""
+    failures = sorted(failures_of(exercise, evidence), key=lambda one: one.order)
+    if not failures and evidence.repeats and not evidence.broken:
+        return passed(exercise, evidence)
+    if not failures:
+        return result(exercise.id, "wrong", *remarks(exercise, function, evidence, failures))
+    first = failures[0]
+    stage, figure = first.trouble.stage, first.trouble.figure
+    parts = [
+        *shown(exercise, first),
+        *remarks(exercise, function, evidence, failures),
+        *printed(first.printed),
+    ]
+    named = [mistake.name for mistake in evidence.cause.mistakes] or [IN_PLACE] * (stage == CHANGED)
+    right = len(evidence.outcomes) - len(failures)
+    if not named and right and all(failure.trouble.stage == NONFINITE for failure in failures):
+        named = [OUT_OF_RANGE]
+        parts.insert(-1, f"**{OUT_OF_RANGE}**: {LEFT_THE_FLOATS}")
+    status = "error" if stage == ERROR else "wrong"
+    case = copy.deepcopy(first.arguments)
+    return result(exercise.id, status, *parts, named=named, figure=figure, case=case)
+
+
+def failures_of(exercise: CodeExercise, evidence: Evidence) -> list[Failure]:
+    """The cases that have a trouble."""
+    cases, wanted = naming.cases(exercise).items(), naming.expected(exercise)
+    rows = zip(cases, evidence.outcomes, wanted, naming.tolerances(exercise), evidence.prints, strict=True)
+    found = []
+    for (label, arguments), got, want, tolerance, text in rows:
+        if one := trouble(got, want, exercise.returns, *tolerance):
+            found.append(Failure(one, label, arguments, text, label.startswith(traps.PREFIX)))
+    return found
+
+
+def passed(exercise: CodeExercise, evidence: Evidence) -> Result:
+    laws = f" and {counted(len(exercise.properties), 'law')}" if exercise.properties else ""
+    done = f"{counted(len(evidence.outcomes), 'case')}{laws} agree."
+    more = f'`solution("{exercise.id}")` shows one way to write it.'
+    return result(exercise.id, "passed", done, *noted(exercise, evidence), more, *printed(evidence.prints[0]))
+
+
+def noted(exercise: CodeExercise, evidence: Evidence) -> list[Part]:
+    """What is right, and yet worth a word: another type of number, a list for an array."""
+    notes = dict.fromkeys(note for outcome in evidence.outcomes for note in outcome.notes)
+    for got, want in zip(evidence.outcomes, naming.expected(exercise), strict=True):
+        for a, b in zip(got.arrays, want.arrays, strict=True):
+            if a.dtype != b.dtype and a.dtype.kind + b.dtype.kind in ("ff", "if", "uf"):
+                notes[
+                    f"A note: your result is {a.dtype} where {b.dtype} was expected. The numbers are right."
+                ] = None
+    parts: list[Part] = [*notes]
+    return parts[:2]
+
+
+def shown(exercise: CodeExercise, failure: Failure) -> list[Part]:
+    """The smallest failing case, as it looks."""
+    if failure.trouble.stage == CHANGED:
+        return []
+    head = f'On the case "{failure.label}" ({shapes(failure.arguments, parameters(exercise))}):'
+    figure = failure.trouble.figure
+    table = [figure] if figure else []
+    return [head, *table, *failure.trouble.parts]
+
+
+def remarks(exercise: CodeExercise, function: Any, evidence: Evidence, failures: list[Failure]) -> list[Part]:
+    """What follows the numbers: facts, then the mistake's name, or else what may help to find it."""
+    parts = facts(exercise, evidence, failures)
+    if evidence.cause.mistakes:
+        parts += explained(evidence.cause)
+    else:
+        parts += pointers(exercise, function, evidence, failures)
+    return [*parts, f'Stuck? `hint("{exercise.id}")`']
+
+
+def facts(exercise: CodeExercise, evidence: Evidence, failures: list[Failure]) -> list[Part]:
+    """What was seen beside the numbers: values wrong as well, changed arguments, results that do not repeat."""
+    parts: list[Part] = []
+    stages = {failure.trouble.stage for failure in failures}
+    if stages and min(stages) == DTYPE and VALUE in stages:
+        parts.append("On other cases the values differ too.")
+    changed = sorted({i for outcome in evidence.outcomes for i in outcome.changed})
+    if changed:
+        which = " and ".join(f"`{parameters(exercise)[i]}`" for i in changed)
+        parts.append(f"After the call {which} no longer holds what it held before: it was changed in place.")
+    if not evidence.repeats:
+        parts.append("Two calls with the same arguments gave two different results.")
+    return parts
+
+
+def explained(cause: naming.Cause) -> list[Part]:
+    """The name of the mistake and its sentence; for two at once, or one of several, all."""
+    if len(cause.mistakes) == 1:
+        head = f"Your numbers are exactly those of this mistake: **{cause.mistakes[0].name}**."
+        return [head, cause.mistakes[0].sentence]
+    names = (" or " if cause.either else " and ").join(f"**{mistake.name}**" for mistake in cause.mistakes)
+    kind = (
+        "either of these mistakes, which give the same numbers" if cause.either else "two mistakes together"
+    )
+    head = f"Your numbers are exactly those of {kind}: {names}."
+    return [head, *(f"{i}. {mistake.sentence}" for i, mistake in enumerate(cause.mistakes, 1))]
+
+
+def pointers(
+    exercise: CodeExercise, function: Any, evidence: Evidence, failures: list[Failure]
+) -> list[Part]:
+    """Where no mistake is known: which cases are right, and which law is broken."""
+    parts: list[Part] = []
+    stage = failures[0].trouble.stage if failures else VALUE
+    if stage == ERROR and has_blank_left(function):
+        parts.append("A `...` of the stub is still in your code.")
+    failed = {failure.label for failure in failures}
+    right = [f'"{label}"' for label in naming.cases(exercise) if label not in failed]
+    if right and failed:
+        parts.append(f"Right already: {', '.join(right)}.")
+    return [*parts, *(evidence.broken[:2] if stage not in (ERROR, NONFINITE) else [])]
+
+
+def stopped(exercise: CodeExercise, evidence: Evidence, ran: Ran, seconds: float) -> Result:
+    """The result for a function that did not come to an end."""
+    label = [*naming.cases(exercise), "a law"][len(evidence.outcomes)]
+    parts: list[Part] = [f'Your function was still running after {seconds:g} seconds, on the case "{label}".']
+    if ran.where:
+        parts += ["It was stopped at", Code(ran.where)]
+    if not ran.ended:
+        parts.append("It cannot be stopped from here and still runs in the background: restart the kernel.")
+    parts.append("Does every loop come to an end?")
+    return result(exercise.id, "stopped", *parts, *printed(ran.printed))
+
+
+def printed(text: str) -> list[Part]:
+    """The first lines that the learner's code printed on one case."""
+    lines = text.splitlines()
+    kept = "\n".join(lines[:MOST_PRINTED]) + "\n..." * (len(lines) > MOST_PRINTED)
+    return ["Printed while checking:", Code(kept)] if lines else []
+
+
+def parameters(exercise: CodeExercise) -> list[str]:
+    return list(inspect.signature(exercise.solution).parameters)
+
+
+def counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'s' * (count != 1)}"

@@ -1,0 +1,59 @@
+"""Warmer and colder
+
+write · ★ · 6 min · 01-foundations/4-softmax-and-scale · after foundations.softmax
+
+Write the softmax at temperature T: of each row of S / T, safe for scores of 8000. A large T makes the
+weights even, a small T makes them sharp.
+
+1. What should happen to the differences between scores when T is large?
+2. Divide the scores, not the weights; then it is an ordinary softmax.
+3. Divide S by T, subtract each row's maximum, exponentiate, divide by each row's sum.
+
+Scaled dot-product attention is a softmax at the temperature √d_k.
+"""
+
+import numpy as np
+
+
+def softmax_with_temperature(S, T):
+    """The softmax of each row of S at temperature T."""
+    Z = S / T
+    E = np.exp(Z - Z.max(axis=-1, keepdims=True))
+    return E / E.sum(axis=-1, keepdims=True)
+
+
+def reference(S, T):
+    from attnlib.reference import ops
+
+    return ops.softmax_with_temperature(S, T)
+
+
+def cases(rng):
+    return {
+        "T = 2": (rng.normal(size=(2, 3)), 2.0),
+        "T = 0.5": (rng.normal(size=(2, 3, 5)), 0.5),
+        "scores of 8000": (8000 * rng.normal(size=(2, 4)), 3.0),
+        "rows far apart": (rng.normal(size=(2, 4)) + np.array([[0.0], [9000.0]]), 3.0),
+        "as many rows as columns": (rng.normal(size=(3, 3)), 4.0),
+    }
+
+
+VARIANTS = r"""
+    Z = S / T => Z = S * (1 / T)
+    Z = S / T\n    E = np.exp(Z - Z.max(axis=-1, keepdims=True))
+        => E = np.exp((S - S.max(axis=-1, keepdims=True)) / T)
+"""
+MISTAKES = """
+multiplied by T | A larger T should make the weights more even; here it makes them sharper.
+    S / T => S * T
+T is not used | These are the weights at temperature 1.
+    S / T => S
+the weights were divided | T has to act on the scores. Divided weights no longer sum to one.
+    S / T => S ;; return E / E.sum(axis=-1, keepdims=True) => return E / E.sum(axis=-1, keepdims=True) / T
+divided by √T | T itself divides the scores, not its root.
+    S / T => S / T**0.5
+no maximum subtracted | exp of more than 709 is inf in float64, and inf / inf is nan.
+    Z - Z.max(axis=-1, keepdims=True) => Z
+normalised over the rows | Here each column sums to one; each row should.
+    E.sum(axis=-1, keepdims=True) => E.sum(axis=-2, keepdims=True)
+"""

@@ -1,0 +1,73 @@
+"""A translator that reads itself
+
+repair · ★★ · 10 min · 03-multi-head/4-heads-at-work · after multi-head.fused, self-attention.cross
+
+X (m, d) is the translation so far, which asks; Y (n, d) is the source, which is read. The function should
+be multi-head cross-attention, and translates fluently whatever the source says. Repair its two bugs.
+
+1. Change the source. Which of queries, keys and values move, and which should?
+2. Give it m and n that differ: what does not fit together?
+3. One bug is whose keys are scored; the other is how many products a score of one head adds up.
+
+With keys from the target and values from the source it runs whenever m equals n, and then mixes the source
+by what the target looks like. Tests with different lengths find it at once.
+"""
+
+import math
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+from attnlib.exercises.kit.given import softmax
+
+
+def read_source(X, Y, W_Q, W_K, W_V, W_O, n_heads):
+    """Multi-head cross-attention: the rows of X (m, d) ask, the rows of Y (n, d) are read."""
+
+    def heads(Z):
+        return Z.reshape(len(Z), n_heads, -1).swapaxes(0, 1)
+
+    Q, K, V = heads(X @ W_Q), heads(Y @ W_K), heads(Y @ W_V)
+    P = softmax(Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1]))
+    return (P @ V).swapaxes(0, 1).reshape(len(X), -1) @ W_O
+
+
+def reference(X, Y, W_Q, W_K, W_V, W_O, n_heads):
+    blocks = zip(*(np.split(W, n_heads, axis=1) for W in (W_Q, W_K, W_V)), strict=True)
+    heads = [softmax(X @ q @ (Y @ k).T / math.sqrt(q.shape[1])) @ (Y @ v) for q, k, v in blocks]
+    return np.concatenate(heads, axis=1) @ W_O
+
+
+def cases(rng):
+    def case(m, n, d, h):
+        return *drawn(rng, (m, d), (n, d), *[(d, d)] * 4), h
+
+    return {
+        "two targets, three sources": case(2, 3, 4, 2),
+        "as many targets as sources": case(3, 3, 6, 2),
+        "as many heads as tokens": case(3, 4, 6, 3),
+        "one head": case(2, 4, 3, 1),
+    }
+
+
+GIVEN = ("keys from the target", "scaled by √d_model")
+VARIANTS = """
+    reference
+    Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1]) => np.einsum('hmd,hnd->hmn', Q, K) * Q.shape[-1] ** -0.5
+"""
+MISTAKES = """
+keys from the target | What is scored must be what is read: the source.
+    heads(Y @ W_K) => heads(X @ W_K)
+values from the target | The target read itself.
+    heads(Y @ W_V) => heads(X @ W_V)
+queries from the source | The source asked; the target should.
+    heads(X @ W_Q) => heads(Y @ W_Q)
+scaled by √d_model | A head's score adds up d / h products: its own width counts.
+    math.sqrt(Q.shape[-1]) => math.sqrt(X.shape[-1])
+merged without the transpose | The heads were strung together without changing places with the tokens.
+    (P @ V).swapaxes(0, 1) => (P @ V)
+the output projection was forgotten | The heads were not mixed: W_O is missing.
+    @ W_O =>
+√d_k is missing | The scores were not scaled.
+    / math.sqrt(Q.shape[-1]) =>
+"""

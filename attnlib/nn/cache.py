@@ -1,0 +1,196 @@
+"""What a decoder remembers: the keys and values of what it has read, and those of a source, projected once.
+
+The book derives it in eq-cache-size (Chapter 3). A layer takes a cache as `cache=`; the caller makes one for each
+layer and each batch. A call that fails leaves its cache as it was.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from attnlib import rules
+from attnlib.shapes import Float, Int, Number, checked
+
+Pair = tuple[Float[Tensor, "*b g n d_k"], Float[Tensor, "*b g n d_v"]]
+SMALLEST = 16  # positions that a growing cache has room for at first
+
+
+class KeyValueCache:
+    """Keys and values of all positions that a layer has read, (*b, g, n, d_k) and (*b, g, n, d_v).
+
+    longest    room for that many positions is made once, and more are refused; by default the room doubles when full
+
+    Under `torch.no_grad()` new positions are written behind those that are held, which are not copied. Where gradients
+    are recorded all are joined to a new tensor instead: a derivative needs the old one as it was.
+
+    >>> cache = KeyValueCache()
+    >>> for key in (1.0, 2.0):
+    ...     K, V = cache.append(torch.tensor([[key]]), torch.tensor([[10 * key]]))
+    >>> K, len(cache)
+    (tensor([[1.],
+            [2.]]), 2)
+    """
+
+    @checked
+    def __init__(self, longest: Number[int, "1.."] | None = None) -> None:
+        self.longest = longest
+        self.length = 0
+        self._held: Pair | None = None  # with room behind the first `length` positions
+        self._next: tuple[Pair, int] | None = None
+
+    def __len__(self) -> int:
+        return self.length
+
+    @property
+    def K(self) -> Tensor | None:
+        """The keys that are held."""
+        return None if self._held is None else self._held[0][..., : self.length, :]
+
+    @property
+    def V(self) -> Tensor | None:
+        """The values that are held."""
+        return None if self._held is None else self._held[1][..., : self.length, :]
+
+    @property
+    def nbytes(self) -> int:
+        """What the positions that are held take."""
+        return 0 if self.K is None or self.V is None else self.K.nbytes + self.V.nbytes
+
+    @property
+    def room(self) -> int:
+        """How many positions fit into the memory that is taken already."""
+        return 0 if self._held is None else self._held[0].shape[-2]
+
+    def extended(self, K: Tensor, V: Tensor) -> Pair:
+        """Everything held, with new positions behind it; `keep` makes them stay."""
+        n = self.length + K.shape[-2]
+        if self.longest is not None and n > self.longest:
+            raise ValueError(
+                f"KeyValueCache: there must be room for every position; got {n} for longest={self.longest}. "
+                "Make it longer, or `crop` it first."
+            )
+        if self.length and not self._continues(K):
+            rules.follows("KeyValueCache", K, self.K)
+        pair = self._joined(K, V) if torch.is_grad_enabled() else self._written(K, V, n)
+        self._next = pair, n
+        return pair[0].narrow(-2, 0, n), pair[1].narrow(-2, 0, n)
+
+    def keep(self) -> None:
+        """The new positions of the last `extended` stay."""
+        if self._next is not None:
+            (self._held, self.length), self._next = self._next, None
+
+    def append(self, K: Tensor, V: Tensor) -> Pair:
+        """Both at once."""
+        pair = self.extended(K, V)
+        self.keep()
+        return pair
+
+    @checked
+    def crop(self, n: Number[int, "0..self.length"]) -> None:
+        """Forget all but the first n positions, for example those of a draft that was refused."""
+        self.length = n
+
+    def reorder(self, order: Int[Tensor, "k"]) -> None:
+        """Sequence i goes on from what sequence order[i] was: what a beam search keeps, as often as it keeps it."""
+        if self._held is None or self._held[0].dim() < 4:
+            raise ValueError(
+                "KeyValueCache.reorder: there must be a batch of sequences to choose from; got none."
+            )
+        K, V = self._held
+        self._held = K.index_select(0, order), V.index_select(0, order)
+
+    def reset(self) -> None:
+        """Forget everything; the memory is taken again by the next sequence if its shape is the same."""
+        self.length = 0
+
+    def _joined(self, K: Tensor, V: Tensor) -> Pair:
+        if self._held is None or not self.length:
+            return K, V
+        old_K, old_V = (A[..., : self.length, :] for A in self._held)
+        return torch.cat([old_K, K], dim=-2), torch.cat([old_V, V], dim=-2)
+
+    def _written(self, K: Tensor, V: Tensor, n: int) -> Pair:
+        pair = self._with_room(K, V, n)
+        for A, new in zip(pair, (K, V), strict=True):
+            A.narrow(-2, self.length, n - self.length).copy_(new)
+        return pair
+
+    def _with_room(self, K: Tensor, V: Tensor, n: int) -> Pair:
+        """The tensors that are held if n positions fit into them, otherwise larger ones with a copy of what is held."""
+        if self._held is not None and self._fits(K, V, n):
+            return self._held
+        room = self.longest or max(SMALLEST, 2 * self.room, n)
+        larger = (
+            K.new_empty((*K.shape[:-2], room, K.shape[-1])),
+            V.new_empty((*V.shape[:-2], room, V.shape[-1])),
+        )
+        if self._held is not None and self.length:
+            for A, old in zip(larger, self._held, strict=True):
+                A[..., : self.length, :] = old[..., : self.length, :]
+        return larger
+
+    def _fits(self, K: Tensor, V: Tensor, n: int) -> bool:
+        """Positions are written only into memory that no derivative needs, of the same kind and size."""
+        assert self._held is not None
+        old_K, old_V = self._held
+        return (
+            n <= old_K.shape[-2]
+            and not (old_K.requires_grad or old_V.requires_grad)
+            and (torch.compiler.is_compiling() or old_K.is_inference() == torch.is_inference_mode_enabled())
+            and (old_K.dtype, old_V.dtype, old_K.device) == (K.dtype, V.dtype, K.device)
+            and self._continues(K)
+            and old_V.shape[-1] == V.shape[-1]
+        )
+
+    def _continues(self, K: Tensor) -> bool:
+        """New keys have the batch axes, heads and width of those that are held."""
+        held = self._held[0].shape if self._held is not None else K.shape
+        return held[:-2] == K.shape[:-2] and held[-1] == K.shape[-1]
+
+
+class SourceCache:
+    """Keys and values of a source, which is projected at the first call; later calls may leave the source out.
+
+    >>> cache = SourceCache()
+    >>> K, V = cache.once(lambda: (torch.tensor([[1.0]]), torch.tensor([[2.0]])))
+    >>> cache.keep()
+    >>> len(cache), cache.nbytes
+    (1, 8)
+    """
+
+    def __init__(self) -> None:
+        self._held: Pair | None = None
+        self._next: Pair | None = None
+
+    def __len__(self) -> int:
+        return 0 if self._held is None else self._held[0].shape[-2]
+
+    @property
+    def nbytes(self) -> int:
+        """What the keys and values take."""
+        return 0 if self._held is None else sum(A.nbytes for A in self._held)
+
+    def once(self, project: Callable[[], Pair]) -> Pair:
+        """What is held, or else what `project` makes; `keep` makes it stay."""
+        self._next = project() if self._held is None else self._held
+        return self._next
+
+    def keep(self) -> None:
+        """What the last `once` returned stays."""
+        if self._next is not None:
+            self._held, self._next = self._next, None
+
+    def reorder(self, order: Int[Tensor, "k"]) -> None:
+        """Sequence i goes on with the source of sequence order[i]."""
+        if self._held is None or self._held[0].dim() < 4:
+            raise ValueError(
+                "SourceCache.reorder: there must be a batch of sources to choose from; got none."
+            )
+        K, V = self._held
+        self._held = K.index_select(0, order), V.index_select(0, order)
+
+    def reset(self) -> None:
+        """Forget the source."""
+        self._held = None

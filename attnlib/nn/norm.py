@@ -1,0 +1,29 @@
+"""The twin of `attnlib.reference.norm`: norms of a layer in PyTorch.
+
+`torch.nn.LayerNorm` and `torch.nn.RMSNorm` are homes for what they learn.
+Chapter 4 derives them.
+"""
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from attnlib.shapes import Float, Number, checked
+
+
+@checked
+def layer_norm(
+    X: Float[Tensor, "*b d"],
+    gain: Float[Tensor, "d"],
+    shift: Float[Tensor, "d"],
+    eps: Number[float, "0<.."] = 1e-5,
+) -> Float[Tensor, "*b d"]:
+    """Each vector with its mean taken away and divided by its standard deviation, then stretched and shifted."""
+    return F.layer_norm(X, X.shape[-1:], gain, shift, eps)
+
+
+@checked
+def rms_norm(
+    X: Float[Tensor, "*b d"], gain: Float[Tensor, "d"], eps: Number[float, "0<.."] = 1e-5
+) -> Float[Tensor, "*b d"]:
+    """Each vector divided by the root of its mean square, then stretched; its mean stays."""
+    return F.rms_norm(X, X.shape[-1:], gain, eps)

@@ -1,0 +1,134 @@
+"""The twin of `attnlib.reference.positional`: where a token stands, in PyTorch.
+
+The book meets eq-simple-index and eq-normalised-index in Chapter 2; Chapter 4 derives the rest.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from attnlib.shapes import Float, Number, checked
+
+
+@checked
+def index(n: Number[int, "1.."]) -> Float[Tensor, "{n}"]:
+    """P_t = t: every step is one, and there is no end to it (eq-simple-index).
+
+    >>> index(4)
+    tensor([0., 1., 2., 3.])
+    """
+    return torch.arange(n, dtype=torch.get_default_dtype())  # eq-simple-index
+
+
+@checked
+def normalised_index(n: Number[int, "2.."]) -> Float[Tensor, "{n}"]:
+    """P_t = t / (n - 1): always from 0 to 1, so that a step depends on the length (eq-normalised-index).
+
+    >>> normalised_index(5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    return index(n) / (n - 1)  # eq-normalised-index
+
+
+@checked
+def wavelengths(d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0) -> Float[Tensor, "pairs"]:
+    """After how many positions each pair of coordinates is back where it was: from 2 pi to almost 2 pi times base."""
+    return 2 * math.pi * base ** (torch.arange(0, d, 2, dtype=torch.float64) / d)
+
+
+@checked
+def angles(
+    positions: Float[Tensor, "n"], d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0
+) -> Float[Tensor, "n pairs"]:
+    """How far the hand of each pair of coordinates has turned at each position; computed in float64."""
+    per_step = 2 * math.pi / wavelengths(d, base).to(positions.device)
+    return (positions.double()[:, None] * per_step).to(positions.dtype)
+
+
+@checked
+def sinusoids(
+    n: Number[int, "1.."], d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0
+) -> Float[Tensor, "{n} {d}"]:
+    """Sines and cosines of falling frequency, side by side: each pair of coordinates is a hand of a clock.
+
+    >>> sinusoids(2, 2)
+    tensor([[0.0000, 1.0000],
+            [0.8415, 0.5403]])
+    """
+    A = angles(index(n), d, base)
+    return torch.stack([A.sin(), A.cos()], dim=-1).flatten(1)[:, :d]
+
+
+@checked
+def rotary(
+    X: Float[Tensor, "*b n 2pairs"], positions: Float[Tensor, "n"], base: Number[float, "0<.."] = 10_000.0
+) -> Float[Tensor, "*b n 2pairs"]:
+    """Turn each pair of neighbouring coordinates by its angle at the vector's position."""
+    return _turn_neighbours(X, *_hands(angles(positions, X.shape[-1], base)))
+
+
+@checked
+def rotary_halves(
+    X: Float[Tensor, "*b n 2pairs"], positions: Float[Tensor, "n"], base: Number[float, "0<.."] = 10_000.0
+) -> Float[Tensor, "*b n 2pairs"]:
+    """The same with coordinate i and i + d/2 as a pair, the layout of Llama's published weights."""
+    return _turn_halves(X, *_hands(angles(positions, X.shape[-1], base)))
+
+
+def _hands(A: Float[Tensor, "n pairs"]) -> tuple[Tensor, Tensor]:
+    return A.cos(), A.sin()
+
+
+def _turn_neighbours(X: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    return torch.stack(_turned(X[..., 0::2], X[..., 1::2], cos, sin), dim=-1).flatten(-2)
+
+
+def _turn_halves(X: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    first, second = X.chunk(2, dim=-1)
+    return torch.cat(_turned(first, second, cos, sin), dim=-1)
+
+
+def _turned(a: Tensor, b: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+    return a * cos - b * sin, a * sin + b * cos
+
+
+LAYOUTS = {"neighbours": _turn_neighbours, "halves": _turn_halves}
+
+
+class Rotary(nn.Module):
+    """Turns queries and keys that stand at `first` and after it: what `MultiHeadAttention` takes as `positions`.
+
+    d_k        width of a head
+    longest    positions that there are angles for
+    layout     coordinates that make a pair: "neighbours" (2i, 2i + 1) or "halves" (i, i + d_k / 2)
+
+    >>> Rotary(2, longest=3)(torch.tensor([[1.0, 0.0]]), first=0)
+    tensor([[1., 0.]])
+    """
+
+    cos: Tensor
+    sin: Tensor
+
+    def __init__(self, d_k: int, *, longest: int, base: float = 10_000.0, layout: str = "neighbours") -> None:
+        super().__init__()
+        if d_k % 2:
+            raise ValueError(
+                f"rotary: the width must be even, because coordinates are turned in pairs; got {d_k=}."
+            )
+        if layout not in LAYOUTS:
+            raise ValueError(f"rotary: layout must be one of {', '.join(LAYOUTS)}; got {layout!r}.")
+        self.layout, self.longest = layout, longest
+        cos, sin = _hands(angles(torch.arange(longest, dtype=torch.float64), d_k, base))
+        self.register_buffer("cos", cos.to(torch.get_default_dtype()), persistent=False)
+        self.register_buffer("sin", sin.to(torch.get_default_dtype()), persistent=False)
+
+    def forward(self, X: Float[Tensor, "*b n d_k"], first: int = 0) -> Float[Tensor, "*b n d_k"]:
+        end = first + X.shape[-2]
+        if end > self.longest:
+            raise ValueError(
+                f"rotary: every position needs its angles; got position {end - 1} for longest={self.longest}. "
+                "Make the table longer."
+            )
+        cos, sin = self.cos[first:end].to(X.dtype), self.sin[first:end].to(X.dtype)
+        return LAYOUTS[self.layout](X, cos, sin)

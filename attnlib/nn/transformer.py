@@ -1,0 +1,105 @@
+"""The twin of `attnlib.reference.transformer`: what stands between two layers of attention, and the block of both.
+
+Chapter 4 derives it. A norm is `torch.nn.LayerNorm`, `torch.nn.RMSNorm`, or any module that maps vectors to vectors.
+"""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from attnlib.nn.activations import gelu, gelu_tanh, relu, swish
+from attnlib.nn.cache import KeyValueCache
+from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.shapes import Float, checked
+
+ACTIVATIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "swish": swish}
+Map = Callable[[Tensor], Tensor]
+
+
+@checked
+def pre_norm(X: Float[Tensor, "*b d_model"], norm: Map, sublayer: Map) -> Float[Tensor, "*b d_model"]:
+    """X + f(norm(X)): the way around the sublayer is free from the first layer to the last."""
+    return X + sublayer(norm(X))
+
+
+@checked
+def post_norm(X: Float[Tensor, "*b d_model"], norm: Map, sublayer: Map) -> Float[Tensor, "*b d_model"]:
+    """norm(X + f(X)): the order of 2017; every layer's norm stands in the way of what goes around."""
+    return norm(X + sublayer(X))
+
+
+ORDERS = {"pre": pre_norm, "post": post_norm}
+
+
+class FeedForward(nn.Module):
+    """Out into a wider room, a bend, and back: the same for every position, and each position alone.
+
+    activation    one of ACTIVATIONS
+    gated         what comes out of the bend is multiplied with a second map of X (with swish this is SwiGLU)
+    """
+
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        d_hidden: int,
+        activation: str = "relu",
+        gated: bool = False,
+        bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if activation not in ACTIVATIONS:
+            raise ValueError(
+                f"feed_forward: activation must be one of {', '.join(ACTIVATIONS)}; got {activation!r}."
+            )
+        self.activation = activation
+        self.W_1 = nn.Linear(d_model, d_hidden, bias=bias)
+        self.W_G = nn.Linear(d_model, d_hidden, bias=bias) if gated else None
+        self.W_2 = nn.Linear(d_hidden, d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, X: Float[Tensor, "*b d_model"]) -> Float[Tensor, "*b d_model"]:
+        bend = ACTIVATIONS[self.activation]
+        H = bend(self.W_1(X)) if self.W_G is None else bend(self.W_G(X)) * self.W_1(X)
+        return self.dropout(self.W_2(H))
+
+
+class Block(nn.Module):
+    """Attention and a feed-forward network, each with its norm and a way around it.
+
+    order    "pre" (the norm stands before the sublayer) or "post" (behind the sum)
+    """
+
+    def __init__(
+        self,
+        *,
+        attention: MultiHeadAttention,
+        feed_forward: nn.Module,
+        norm: Callable[[int], nn.Module] = nn.LayerNorm,
+        order: str = "pre",
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if order not in ORDERS:
+            raise ValueError(f"block: order must be one of {', '.join(ORDERS)}; got {order!r}.")
+        self.order = order
+        self.attention, self.feed_forward = attention, feed_forward
+        self.norm_1, self.norm_2 = norm(attention.d_model), norm(attention.d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        X: Float[Tensor, "*b n d_model"],
+        mask: Tensor | None = None,
+        bias: Tensor | None = None,
+        positions: Callable[[Tensor, int], Tensor] | None = None,
+        cache: KeyValueCache | None = None,
+    ) -> Float[Tensor, "*b n d_model"]:
+        """Each position hears the others, then thinks alone; mask, bias, positions and cache are attention's."""
+        around = ORDERS[self.order]
+
+        def attention(Z: Tensor) -> Tensor:
+            return self.dropout(self.attention(Z, mask=mask, bias=bias, positions=positions, cache=cache))
+
+        return around(around(X, self.norm_1, attention), self.norm_2, self.feed_forward)

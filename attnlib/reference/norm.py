@@ -1,0 +1,71 @@
+"""Norms of a layer: each vector brought to the same size, then stretched by what is learned.
+
+The twin, where autograd does the backward, is `attnlib.nn.norm`. The length of a vector is in `attnlib.reference.ops`.
+Chapter 4 derives them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from attnlib.shapes import Array, Float, Number, checked
+
+
+class NormCache(NamedTuple):
+    Y: Float[Array, "*b d"]  # before it is stretched
+    size: Float[Array, "*b 1"]
+    gain: Float[Array, "d"]
+
+
+@checked
+def layer_norm(
+    X: Float[Array, "*b d"],
+    gain: Float[Array, "d"],
+    shift: Float[Array, "d"],
+    eps: Number[float, "0<.."] = 1e-5,
+) -> tuple[Float[Array, "*b d"], NormCache]:
+    """Each vector with its mean taken away and divided by its standard deviation, then stretched and shifted.
+
+    eps     what is added to the variance, so that a vector of equal entries becomes zeros
+
+    >>> layer_norm(np.array([[1.0, 3.0]]), np.array([1.0, 1.0]), np.array([0.0, 10.0]))[0].round(3)
+    array([[-1., 11.]])
+    """
+    centred = X - X.mean(axis=-1, keepdims=True)
+    size = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + X.dtype.type(eps))
+    Y = centred / size  # (*b, d)
+    return gain * Y + shift, NormCache(Y, size, gain)
+
+
+@checked
+def layer_norm_backward(
+    dO: Float[Array, "*b d"], cache: NormCache
+) -> tuple[Float[Array, "*b d"], Float[Array, "d"], Float[Array, "d"]]:
+    """dX, and the gradients of gain and shift; what would move mean or size of a vector does not pass."""
+    dX, d_gain = rms_norm_backward(dO, cache)
+    return dX - dX.mean(axis=-1, keepdims=True), d_gain, dO.reshape(-1, dO.shape[-1]).sum(axis=0)
+
+
+@checked
+def rms_norm(
+    X: Float[Array, "*b d"], gain: Float[Array, "d"], eps: Number[float, "0<.."] = 1e-5
+) -> tuple[Float[Array, "*b d"], NormCache]:
+    """Each vector divided by the root of its mean square, then stretched; its mean stays.
+
+    >>> rms_norm(np.array([[3.0, 3.0]]), np.array([1.0, 2.0]))[0].round(3)
+    array([[1., 2.]])
+    """
+    size = np.sqrt((X**2).mean(axis=-1, keepdims=True) + X.dtype.type(eps))
+    Y = X / size  # (*b, d)
+    return gain * Y, NormCache(Y, size, gain)
+
+
+@checked
+def rms_norm_backward(
+    dO: Float[Array, "*b d"], cache: NormCache
+) -> tuple[Float[Array, "*b d"], Float[Array, "d"]]:
+    """dX and the gradient of gain: the part of the gradient along the vector does not pass."""
+    Y, size, gain = cache
+    dY = dO * gain
+    along = Y * (dY * Y).mean(axis=-1, keepdims=True)
+    return (dY - along) / size, (dO * Y).reshape(-1, Y.shape[-1]).sum(axis=0)

@@ -1,0 +1,236 @@
+"""One way to run an experiment: each arm at its own learning rate, for 1, 4 and 16 times the steps, trial by trial.
+
+An `Experiment` names its arms, in groups of arms that are compared, and a function `trial` that trains one model and
+measures it. The learning rate of an arm is the best of three, for two seeds of its own, at 1x. Every arm is trained at
+1x and 4x with five other seeds, and at 16x if four times the steps moved its figure by more than two standard
+deviations, or if another arm of the group is that close. An arm that is at the best possible figure with every seed has
+nowhere to go, and stays there.
+
+Every trial is stored at once; the same command goes on where it was stopped, and refuses to mix settings.
+
+    python experiments/neighbours.py               # everything that is missing
+    python experiments/neighbours.py --hours 0.5   # starts no trial after half an hour of processor time
+    python experiments/neighbours.py --quick       # a few steps of each arm; prints, stores nothing
+"""
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from attnlib.data.results import FOLDER, load_result, save_result
+
+SEEDS, RATE_SEEDS = (0, 1, 2, 3, 4), (10, 11)
+BUDGETS = (1, 4, 16)  # times the steps
+AT_BEST = 0.005  # so near to the best possible figure, more steps change nothing
+Trials = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is asked, of which arms, and how one is trained and measured."""
+
+    name: str  # of the stored result
+    question: str
+    trial: Callable[
+        ..., dict[str, Any]
+    ]  # trial(seed=, steps=, lr=, **options of the arm) -> what was measured
+    arms: Mapping[str, Mapping[str, Mapping[str, Any]]]  # group -> arm -> options
+    steps: int  # at 1x
+    rates: tuple[float, float, float]
+    settings: Mapping[str, Any]  # what else fixes the numbers
+    figure: str = "accuracy"  # what of the measured is compared; more is better
+    best: float = 1.0  # the largest figure that is possible
+    once: Callable[[], Mapping[str, Any]] = dict  # what needs no training: rivals, controls, chance
+
+
+class Job(NamedTuple):
+    """One trial that is to be run."""
+
+    group: str
+    arm: str
+    seed: int
+    times: int
+    lr: float
+
+
+def figures(experiment: Experiment, trials: Trials, group: str, arm: str, times: int) -> np.ndarray:
+    """The figure of each of the compared seeds that has been run."""
+    return np.array(
+        [
+            one[experiment.figure]
+            for one in trials
+            if (one["group"], one["arm"], one["times"]) == (group, arm, times) and one["seed"] in SEEDS
+        ]
+    )
+
+
+def chosen_rate(experiment: Experiment, trials: Trials, group: str, arm: str) -> float:
+    """The rate with the best mean figure over the seeds that choose it."""
+
+    def score(lr: float) -> float:
+        wanted = (group, arm, lr)
+        return float(
+            np.mean(
+                [
+                    one[experiment.figure]
+                    for one in trials
+                    if (one["group"], one["arm"], one["lr"]) == wanted and one["seed"] in RATE_SEEDS
+                ]
+            )
+        )
+
+    return max(experiment.rates, key=score)
+
+
+def apart(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two means differ by more than two standard deviations of one seed."""
+    return bool(abs(a.mean() - b.mean()) > 2 * np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2))
+
+
+def wants_more(experiment: Experiment, trials: Trials, group: str, arm: str) -> bool:
+    """Whether the gate asks for 16x: the figure still moves, or another arm is close, and there is room above."""
+    four = {other: figures(experiment, trials, group, other, 4) for other in experiment.arms[group]}
+    mine = four.pop(arm)
+    if mine.min() > experiment.best - AT_BEST:
+        return False
+    moved = apart(figures(experiment, trials, group, arm, 1), mine)
+    return moved or any(not apart(mine, other) for other in four.values())
+
+
+def jobs(experiment: Experiment, trials: Trials, only: str | None = None) -> list[Job]:
+    """What is to be run next, as far as the trials until now can tell; the groups come one after the other."""
+    done = {Job(*(one[key] for key in Job._fields)) for one in trials}
+    for group in [only] if only else experiment.arms:
+        for stage in stages(experiment, trials, group):
+            if missing := [job for job in stage if job not in done]:
+                return missing
+    return []
+
+
+def stages(experiment: Experiment, trials: Trials, group: str) -> Iterator[list[Job]]:
+    """A group's trials, stage by stage; each stage needs those before it: rates, 1x and 4x, 16x."""
+    arms = experiment.arms[group]
+    yield [Job(group, arm, seed, 1, lr) for arm in arms for lr in experiment.rates for seed in RATE_SEEDS]
+    rate = {arm: chosen_rate(experiment, trials, group, arm) for arm in arms}
+    yield [Job(group, arm, seed, times, rate[arm]) for times in BUDGETS[:2] for arm in arms for seed in SEEDS]
+    longest = [arm for arm in arms if wants_more(experiment, trials, group, arm)]
+    yield [Job(group, arm, seed, BUDGETS[2], rate[arm]) for arm in longest for seed in SEEDS]
+
+
+def settings(experiment: Experiment) -> dict[str, Any]:
+    """Everything that fixes the numbers, as it is stored."""
+    fixed = {"steps": experiment.steps, "rates": experiment.rates, "seeds": SEEDS, "rate_seeds": RATE_SEEDS}
+    return json.loads(json.dumps({**fixed, "figure": experiment.figure, **experiment.settings}))
+
+
+def stored_trials(experiment: Experiment, folder: Path) -> Trials:
+    """The trials of an earlier run, if these were made with the present settings."""
+    if not (folder / f"{experiment.name}.json").is_file():
+        return []
+    stored = load_result(experiment.name, folder)
+    now = {"settings": settings(experiment), "arms": json.loads(json.dumps(experiment.arms))}
+    was = {"settings": stored["settings"], "arms": stored["arms"]}
+    for group, members in now["arms"].items():  # an arm may be added, not changed
+        was["arms"].setdefault(group, {})
+        was["arms"][group] = {**members, **was["arms"][group]}
+    if changed := [key for key in now if now[key] != was[key]]:
+        raise ValueError(
+            f"{experiment.name}: stored trials are continued with the same settings only; {changed[0]} were "
+            f"{was[changed[0]]} and are {now[changed[0]]}. Put them back, or move the stored result away."
+        )
+    return stored["trials"]
+
+
+def run_one(experiment: Experiment, job: Job, steps: int) -> dict[str, Any]:
+    """Train and measure one model."""
+    started = time.process_time()
+    options = experiment.arms[job.group][job.arm]
+    measured = experiment.trial(seed=job.seed, steps=steps, lr=job.lr, **options)
+    seconds = time.process_time() - started
+    return {
+        **job._asdict(),
+        **{key: rounded(value) for key, value in measured.items()},
+        "seconds": round(seconds, 1),
+    }
+
+
+def rounded(value: Any) -> Any:
+    """Numbers to four decimals, arrays as lists; anything else as it is."""
+    if isinstance(value, Mapping):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    array = np.asarray(value)
+    return np.round(array, 4).tolist() if array.dtype.kind == "f" else array.tolist()
+
+
+def store(experiment: Experiment, trials: Trials, folder: Path) -> None:
+    """All trials until now in one result, with what needs no training."""
+    save_result(
+        experiment.name,
+        {
+            "question": experiment.question,
+            "settings": settings(experiment),
+            "arms": experiment.arms,
+            **experiment.once(),
+            "trials": trials,
+        },
+        seeds=SEEDS,
+        command=f"python experiments/{Path(sys.argv[0]).name}",
+        seconds=sum(one["seconds"] for one in trials),
+        folder=folder,
+    )
+
+
+def run(
+    experiment: Experiment, folder: Path = FOLDER, hours: float = math.inf, only: str | None = None
+) -> Trials:
+    """Run what is missing, one trial after the other, each stored when it is done."""
+    trials, started = stored_trials(experiment, folder), time.process_time()
+    while (waiting := jobs(experiment, trials, only)) and time.process_time() - started < 3600 * hours:
+        job = waiting[0]
+        trials.append(run_one(experiment, job, job.times * experiment.steps))
+        store(experiment, trials, folder)
+        bar(experiment, job, trials, len(waiting) - 1)
+    return trials
+
+
+def bar(experiment: Experiment, job: Job, trials: Trials, left: int) -> None:
+    """One line: how far the present stage is, and what came out last."""
+    done = len(trials)
+    full = 20 * done // (done + left)
+    print(
+        f"{experiment.name} [{'#' * full}{'.' * (20 - full)}] {done}, {left} of this stage to go: {job.group}, "
+        f"{job.arm}, seed {job.seed}, {job.times}x, rate {job.lr:g}: {trials[-1][experiment.figure]}, "
+        f"{trials[-1]['seconds']} s",
+        flush=True,
+    )
+
+
+def main(experiment: Experiment, argv: Sequence[str] | None = None) -> None:
+    """The command line that all experiments share."""
+    parser = argparse.ArgumentParser(description=experiment.question)
+    parser.add_argument("--quick", action="store_true", help="a few steps of each arm; stores nothing")
+    parser.add_argument("--hours", type=float, default=math.inf, help="processor time to stay within")
+    parser.add_argument("--only", metavar="GROUP", help="one group of arms; the others wait for another time")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the result is stored")
+    asked = parser.parse_args(argv)
+    torch.set_num_threads(1)
+    if asked.quick:
+        for group, members in experiment.arms.items():
+            for arm in members:
+                job = Job(group, arm, RATE_SEEDS[0], 1, experiment.rates[1])
+                print(run_one(experiment, job, max(experiment.steps // 20, 2)))
+        return
+    trials = run(experiment, asked.folder, asked.hours, asked.only)
+    left = len(jobs(experiment, trials, asked.only))
+    print(f"{experiment.name}: {len(trials)} trials stored, {left or 'none'} of this stage to go.")

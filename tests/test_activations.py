@@ -1,0 +1,33 @@
+"""Activations: each bend, its slope and its twin."""
+
+import numpy as np
+import pytest
+import torch
+
+from attnlib.nn import activations as twin
+from attnlib.reference import activations
+from attnlib.testing import assert_close, central_difference
+
+NAMES = ["relu", "gelu", "gelu_tanh", "swish", "logistic"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_has_its_slope_and_its_twin(name, rng):
+    A, dH = 2 * rng.normal(size=(5, 7)), rng.normal(size=(5, 7))
+    forward, backward = getattr(activations, name), getattr(activations, f"{name}_backward")
+    dA = backward(dH, A)
+    assert_close(dA, central_difference(forward, A, dH), "central difference")
+    leaf = torch.tensor(A, requires_grad=True)
+    H = getattr(twin, name)(leaf)
+    assert_close(forward(A), H, "float64")
+    (H * torch.tensor(dH)).sum().backward()
+    assert_close(dA, leaf.grad, "float64")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_far_out_nothing_overflows_and_float32_stays_float32(name):
+    A = np.array([-1e4, -50.0, 0.0, 50.0, 1e4], dtype=np.float32)
+    H = getattr(activations, name)(A)
+    dA = getattr(activations, f"{name}_backward")(np.ones_like(A), A)
+    assert H.dtype == dA.dtype == np.float32 and np.isfinite(H).all() and np.isfinite(dA).all()
+    assert_close(H, getattr(twin, name)(torch.tensor(A)), "float32")

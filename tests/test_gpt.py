@@ -1,0 +1,223 @@
+"""A GPT of ours is GPT-2 and is Llama: layer by layer, forward and gradients, with a cache and without."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from attnlib.models import gpt
+from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.pretrained import load_published, take_published
+from attnlib.testing import assert_close
+
+VOCAB, LONGEST, D, HEADS, KV, LAYERS, HIDDEN, B, N = 61, 32, 24, 4, 2, 3, 40, 2, 11
+
+
+def hugging_face(kind):
+    """A small model of theirs with random weights, and our config of the same."""
+    import transformers
+
+    if kind == "gpt2":
+        theirs = transformers.GPT2LMHeadModel(
+            transformers.GPT2Config(
+                vocab_size=VOCAB, n_positions=LONGEST, n_embd=D, n_layer=LAYERS, n_head=HEADS,
+                resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, initializer_range=0.2, bos_token_id=0, eos_token_id=0,
+            )
+        )  # fmt: skip
+        ours = GPTConfig(vocab=VOCAB, longest=LONGEST, d_model=D, n_heads=HEADS, n_layers=LAYERS)
+    else:
+        theirs = transformers.LlamaForCausalLM(
+            transformers.LlamaConfig(
+                vocab_size=VOCAB, max_position_embeddings=LONGEST, hidden_size=D, intermediate_size=HIDDEN,
+                num_hidden_layers=LAYERS, num_attention_heads=HEADS, num_key_value_heads=KV, initializer_range=0.2,
+                pad_token_id=None, bos_token_id=0, eos_token_id=0,
+            )
+        )  # fmt: skip
+        ours = GPTConfig(
+            vocab=VOCAB, longest=LONGEST, d_model=D, n_heads=HEADS, n_kv_heads=KV, n_layers=LAYERS, d_hidden=HIDDEN,
+            positions="rotary", norm="rms", eps=1e-6, activation="swish", gated=True, bias=False, tied=False,
+        )  # fmt: skip
+    return theirs.eval(), ours
+
+
+@pytest.fixture(params=["gpt2", "llama"])
+def pair(request):
+    torch.manual_seed(0)
+    theirs, config = hugging_face(request.param)
+    ours = GPT(config)
+    take_published(ours, {name: W.detach() for name, W in theirs.named_parameters()})
+    return ours, theirs
+
+
+def test_every_layer_says_what_the_published_model_says(pair):
+    ours, theirs = pair
+    tokens = torch.randint(VOCAB, (B, N))
+    heard = []
+    for block in ours.blocks:
+        block.register_forward_hook(lambda module, args, out: heard.append(out))
+    scores = ours(tokens)
+    said = theirs(tokens, output_hidden_states=True)
+    for i in range(LAYERS - 1):  # the last of theirs stands behind the norm
+        assert_close(heard[i], said.hidden_states[i + 1], "float32")
+    assert_close(ours.hidden(tokens), said.hidden_states[-1], "float32")
+    assert_close(scores, said.logits, "float32")
+
+
+def test_every_gradient_is_that_of_the_published_model(pair):
+    ours, theirs = pair
+    tokens = torch.randint(VOCAB, (B, N))
+    for model, scores in ((ours, ours(tokens)), (theirs, theirs(tokens).logits)):
+        loss = torch.nn.functional.cross_entropy(scores[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
+        model.zero_grad()
+        loss.backward()
+    expected = GPT(ours.config)
+    take_published(expected, {name: W.grad for name, W in theirs.named_parameters()})
+    for (name, W), dW in zip(ours.named_parameters(), expected.parameters(), strict=True):
+        np.testing.assert_allclose(W.grad, dW.detach(), rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def test_with_a_cache_token_by_token_is_all_at_once(pair):
+    ours, _ = pair
+    tokens = torch.randint(VOCAB, (B, N))
+    cache = ours.new_cache()
+    with torch.no_grad():
+        whole = ours(tokens)
+        parts = [ours(part, cache) for part in tokens.split([4, 1, 1, 3, 2], dim=1)]
+        assert_close(torch.cat(parts, dim=1), whole, "float32")
+        assert_close(ours.next_scores(tokens), whole[:, -1], "float32")
+
+
+@pytest.mark.parametrize("positions", gpt.POSITIONS)
+def test_what_comes_later_is_not_seen_and_one_text_does_not_hear_another(positions):
+    model = GPT(
+        GPTConfig(vocab=VOCAB, longest=LONGEST, d_model=D, n_layers=2, positions=positions, qk_norm=True)
+    )
+    tokens = torch.randint(VOCAB, (B, N))
+    other = tokens.clone()
+    other[0, 6:] = (other[0, 6:] + 1) % VOCAB
+    before, after = model(tokens), model(other)
+    assert torch.equal(before[1], after[1]) and torch.equal(before[0, :6], after[0, :6])
+    assert (before[0, 6:] - after[0, 6:]).abs().max() > 1e-4
+
+
+def test_before_training_all_tokens_are_equally_likely_and_the_stream_does_not_grow_with_depth():
+    spreads = []
+    for n_layers in (2, 16):
+        torch.manual_seed(1)
+        model = GPT(GPTConfig(vocab=VOCAB, d_model=64, n_layers=n_layers))
+        tokens = torch.randint(VOCAB, (8, 64))
+        loss = torch.nn.functional.cross_entropy(model(tokens)[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
+        assert abs(loss.item() - gpt.first_loss(model.config)) < 0.05
+        X = model.embed(tokens) + model.places.weight[:64]
+        for block in model.blocks:
+            X = block(X)
+        spreads.append(X.std().item())
+    assert 0.8 < spreads[1] / spreads[0] < 1.25
+
+
+@pytest.mark.parametrize(
+    ("config", "published"),
+    [
+        (gpt.gpt2_small(), 124_439_808),
+        (gpt.gpt2_medium(), 354_823_168),
+        (gpt.gpt2_large(), 774_030_080),
+        (gpt.gpt2_xl(), 1_557_611_200),
+        (gpt.llama_7b(), 6_738_415_616),
+    ],
+)
+def test_the_presets_have_the_published_sizes(config, published):
+    assert gpt.n_parameters(config) == published
+
+
+def test_tied_scores_are_products_with_the_embedding():
+    model = GPT(GPTConfig(vocab=VOCAB, d_model=D, n_layers=1))
+    tokens = torch.randint(VOCAB, (1, 3))
+    assert_close(model(tokens), model.hidden(tokens) @ model.embed.weight.T, "float32")
+    assert math.isclose(sum(p.numel() for p in model.parameters()), gpt.n_parameters(model.config))
+
+
+# ---- Files ----------------------------------------------------------------------------------------------------------
+
+
+def saved(theirs, file):
+    from safetensors.torch import save_file
+
+    save_file({name: W.detach().contiguous() for name, W in theirs.named_parameters()}, file)
+    return file
+
+
+def test_a_file_with_the_published_names_is_read(pair, tmp_path):
+    ours, theirs = pair
+    fresh = GPT(ours.config)
+    load_published(fresh, saved(theirs, tmp_path / "model.safetensors"))
+    for W, loaded in zip(ours.parameters(), fresh.parameters(), strict=True):
+        assert torch.equal(W, loaded)
+
+
+def broken_off(theirs, folder):
+    file = saved(theirs, folder / "model.safetensors")
+    file.write_bytes(file.read_bytes()[:-100])
+    return file
+
+
+def pickled(theirs, folder):
+    torch.save(theirs.state_dict(), folder / "pytorch_model.bin")
+    return folder / "pytorch_model.bin"
+
+
+def without_a_layer(theirs, folder):
+    del theirs.transformer.h[2]
+    return saved(theirs, folder / "model.safetensors")
+
+
+def narrower(theirs, folder):
+    theirs.transformer.wpe = torch.nn.Embedding(LONGEST - 1, D)
+    return saved(theirs, folder / "model.safetensors")
+
+
+def another_model(theirs, folder):
+    theirs.extra = torch.nn.Linear(2, 2)
+    return saved(theirs, folder / "model.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (broken_off, "whole safetensors file; got model.safetensors"),
+        (pickled, "a pickle, which could run code"),
+        (without_a_layer, "the model needs blocks.2"),
+        (narrower, "places.weight must be (32, 24); got (31, 24)"),
+        (another_model, "got 'extra."),
+        (lambda theirs, folder: folder / "none", "there must be a file of weights"),
+    ],
+)
+def test_a_wrong_file_gets_one_sentence_and_leaves_the_model_as_it_was(spoil, sentence, tmp_path):
+    theirs, config = hugging_face("gpt2")
+    model = GPT(config)
+    before = [W.clone() for W in model.parameters()]
+    with pytest.raises((ValueError, FileNotFoundError)) as raised:
+        load_published(model, spoil(theirs, tmp_path))
+    assert sentence in str(raised.value) and "\n" not in str(raised.value)
+    assert all(torch.equal(W, old) for W, old in zip(model.parameters(), before, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"positions": "clock"}, "positions must be one of learned, rotary, none"),
+        ({"norm": "batch"}, "norm must be one of"),
+    ],
+)
+def test_a_config_that_cannot_be_built_says_so(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        GPTConfig(vocab=VOCAB, **change)
+
+
+def test_a_text_that_is_too_long_is_refused_before_anything_is_remembered():
+    model = GPT(GPTConfig(vocab=VOCAB, longest=4, d_model=D, n_layers=1))
+    cache = model.new_cache()
+    model(torch.zeros(1, 3, dtype=torch.long), cache)
+    with pytest.raises(ValueError, match="got 5 tokens for longest=4"):
+        model(torch.zeros(1, 2, dtype=torch.long), cache)
+    assert len(cache[0]) == 3

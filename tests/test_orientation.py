@@ -1,0 +1,236 @@
+"""Where am I, where do I start, what did I read: the contents, the way on, the first page, and what is kept."""
+
+# ruff: noqa: F811  (fixtures are used by their names)
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from test_pages import (
+    PAGES,
+    SITE,
+    Opened,
+    browser,  # noqa: F401  (the two fixtures are used by their names)
+    in_dark,
+    inaccessible,
+    origin,  # noqa: F401
+    overflow,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "book"), str(ROOT / "tools")]
+
+from _ext import foot, way  # noqa: E402  (the extension lies beside the book)
+from set_address import wanted  # noqa: E402
+
+INTRO = "book/intro.html"
+FIRST = "book/01-foundations/1-the-bottleneck"
+SECOND = "book/01-foundations/2-the-attention-function"
+built = pytest.mark.built
+in_browser = pytest.mark.browser
+
+
+def soup(name: str) -> BeautifulSoup:
+    return BeautifulSoup((SITE / f"{name}.html").read_text("utf8"), "html.parser")
+
+
+# ---- The contents and the way on ------------------------------------------------------------------------------------
+
+
+def test_chapters_have_the_names_of_the_contents() -> None:
+    names = way.chapters(ROOT)
+    assert names["2"] == "Self-Attention" and names["3"] == "Multi-Head Attention"
+
+
+def test_a_notebook_that_calls_itself_a_side_road_is_one(tmp_path: Path) -> None:
+    folder = tmp_path / "book" / "01-foundations"
+    folder.mkdir(parents=True)
+    for name, course in (("1-core", {}), ("2-aside", {"course": {"side_road": True}})):
+        (folder / f"{name}.ipynb").write_text(json.dumps({"cells": [], "metadata": course}), "utf8")
+    assert way.side_roads(tmp_path) == {"book/01-foundations/2-aside"}
+
+
+@built
+def test_each_notebook_has_its_number_in_the_contents_and_above_its_title() -> None:
+    page = soup(SECOND)
+    entries = page.select("nav.bd-links li[data-page]")
+    assert len(entries) == len([name for name in PAGES if "/0" in name])
+    numbers = [entry.select_one(".nr").text for entry in entries]  # type: ignore[union-attr]
+    assert numbers == sorted(numbers, key=lambda one: [int(part) for part in one.split(".")])
+    current = [entry for entry in entries if "current" in entry["class"]]
+    assert [entry["data-page"] for entry in current] == [SECOND]
+    assert page.select_one(".eyebrow").text == "Foundations · 1.2"  # type: ignore[union-attr]
+    assert soup("book/02-self-attention/3-masks").select_one(".eyebrow").text == "Self-Attention · 2.3"  # type: ignore[union-attr]
+
+
+@built
+def test_the_way_on_says_the_number_and_where_a_chapter_begins() -> None:
+    following = soup("book/01-foundations/7-how-many-dimensions").select_one(".right-next .prev-next-title")
+    assert following is not None
+    assert following.text == "2.1 A sequence attends to itself, a new chapter: Self-Attention"
+    before = soup(SECOND).select_one(".left-prev .prev-next-title")
+    assert before is not None and before.text == "1.1 The bottleneck"
+
+
+# ---- The first page -------------------------------------------------------------------------------------------------
+
+
+@in_browser
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (820, 1100), (390, 844)])
+def test_the_first_screen_says_where_to_start(width: int, height: int, browser: Any, origin: str) -> None:
+    with Opened(browser, origin + INTRO, width) as opened:
+        opened.page.set_viewport_size({"width": width, "height": height})
+        start = opened.page.get_by_role("link", name="Start with 1.1 The bottleneck")
+        box = start.bounding_box()
+        assert box and box["y"] + box["height"] < height
+        start.click()
+        opened.page.wait_for_url(f"**/{FIRST}.html")
+
+
+@built
+def test_the_first_page_says_how_to_cite_as_the_citation_file_does() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))
+    text = soup("book/intro").select_one("#how-to-cite").text  # type: ignore[union-attr]
+    for part in (
+        cited["title"],
+        str(cited["version"]),
+        cited["url"],
+        "@misc{",
+        str(cited["date-released"])[:4],
+    ):
+        assert str(part) in text
+    assert cited["url"] == wanted(ROOT)["site"]
+
+
+# ---- What is kept ---------------------------------------------------------------------------------------------------
+
+KEPT = "() => JSON.parse(localStorage.getItem('attention-executed'))"
+
+
+@in_browser
+@pytest.mark.parametrize("from_disk", [False, True], ids=["served", "from disk"])
+def test_what_was_read_is_marked_in_the_contents_and_can_be_taken_back(
+    from_disk: bool, browser: Any, origin: str
+) -> None:
+    root = SITE.as_uri() + "/" if from_disk else origin
+    with Opened(browser, f"{root}{SECOND}.html") as opened:
+        page = opened.page
+        button = page.locator(".mark-read")
+        assert button.inner_text() == "Mark as read"
+        button.click()
+        assert button.get_attribute("aria-pressed") == "true"
+        mark = page.locator(f'nav.bd-links li[data-page="{SECOND}"] .done')
+        assert mark.get_attribute("aria-label") == "read"
+        page.goto(f"{root}{FIRST}.html")
+        assert mark.count() == 1 and page.locator("nav.bd-links .done").count() == 1
+        page.evaluate("page => courseProgress.solve('foundations.softmax', page)", FIRST)
+        solved = page.locator(f'nav.bd-links li[data-page="{FIRST}"] .done')
+        assert (solved.get_attribute("aria-label") or "").startswith("1 of ")
+        page.goto(f"{root}{INTRO}")
+        assert "1 of " in (page.locator(".progress-said").text_content() or "")
+        assert page.locator(".start .go-on").inner_text() == "Go on with 1.1 The bottleneck"
+        page.goto(f"{root}{SECOND}.html")
+        button.click()
+        assert page.evaluate(KEPT)["read"] == {}
+        assert not opened.faults
+
+
+@in_browser
+def test_a_page_counts_as_read_when_its_end_was_in_sight_after_a_minute(browser: Any, origin: str) -> None:
+    with Opened(browser, origin + INTRO) as opened:
+        page = opened.page
+        page.clock.install()
+        page.goto(f"{origin}{SECOND}.html")
+        foot_of_page = page.locator(".mark-read")
+        foot_of_page.scroll_into_view_if_needed()
+        page.clock.run_for(1000)
+        assert page.evaluate(KEPT) is None
+        page.evaluate("() => scrollTo(0, 0)")
+        page.clock.run_for(60000)
+        assert page.evaluate(KEPT) is None, "the end was not seen again"
+        foot_of_page.scroll_into_view_if_needed()
+        page.wait_for_function(f"({KEPT})() !== null")
+        assert list(page.evaluate(KEPT)["read"]) == [SECOND]
+
+
+@in_browser
+def test_what_is_kept_can_be_saved_loaded_and_forgotten(browser: Any, origin: str, tmp_path: Path) -> None:
+    with Opened(browser, origin + INTRO, accept_downloads=True) as opened:
+        page = opened.page
+        page.evaluate("page => courseProgress.read(page)", SECOND)
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save a copy").click()
+        copy = tmp_path / "copy.json"
+        saved.value.save_as(copy)
+        assert list(json.loads(copy.read_text())["read"]) == [SECOND]
+        page.get_by_role("button", name="Forget it").click()
+        assert page.evaluate(KEPT)["read"] == {} and page.locator("nav.bd-links .done").count() == 0
+        page.locator(".progress-tools input").set_input_files(copy)
+        page.locator("nav.bd-links .done").wait_for()
+        wrong = tmp_path / "wrong.json"
+        wrong.write_text('{"read": 3}')
+        page.locator(".progress-tools input").set_input_files(wrong)
+        page.get_by_text("wrong.json is not a copy saved by this book; nothing was changed.").wait_for()
+        assert list(page.evaluate(KEPT)["read"]) == [SECOND]
+        assert not opened.faults
+
+
+@in_browser
+@pytest.mark.parametrize("stored", ["nonsense", '{"version": 9}', "[]", "null"])
+def test_what_another_program_left_there_does_no_harm(stored: str, browser: Any, origin: str) -> None:
+    with Opened(browser, origin + INTRO) as opened:
+        opened.page.evaluate("text => localStorage.setItem('attention-executed', text)", stored)
+        opened.page.reload()
+        assert opened.page.locator(".progress-said").text_content() == "Nothing yet."
+        assert not opened.faults
+
+
+# ---- The foot of a page ---------------------------------------------------------------------------------------------
+
+
+@built
+@pytest.mark.parametrize("name", [SECOND, "book/glossary", "book/claims"])
+def test_a_page_leads_to_its_source_as_publish_toml_says(name: str) -> None:
+    address = wanted(ROOT)
+    links = [str(link["href"]) for link in soup(name).select(".page-foot a")]
+    assert links[0].startswith(f"https://github.com/{address['repository']}/issues/new?title=")
+    file = links[1].removeprefix(f"https://github.com/{address['repository']}/edit/{address['branch']}/")
+    assert (ROOT / file).is_file()
+
+
+@pytest.mark.parametrize("module", [foot])
+def test_the_examples_in_the_extension_hold(module: Any) -> None:
+    import doctest
+
+    found = doctest.testmod(module)
+    assert found.attempted and not found.failed
+
+
+@in_browser
+@pytest.mark.parametrize("width", [1280, 820, 390])
+def test_the_way_back_to_the_top_is_there_at_every_width(width: int, browser: Any, origin: str) -> None:
+    with Opened(browser, f"{origin}{SECOND}.html", width) as opened:
+        page = opened.page
+        button = page.get_by_role("button", name="Back to top")
+        assert not button.is_visible()
+        page.evaluate("() => scrollTo(0, 3000)")
+        button.click()
+        page.wait_for_function("() => scrollY === 0")
+        assert not opened.faults
+
+
+@in_browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_first_page_with_something_kept_can_be_read_by_everyone(
+    width: int, browser: Any, origin: str
+) -> None:
+    with Opened(browser, origin + INTRO, width) as opened:
+        page = opened.page
+        page.evaluate("page => courseProgress.read(page)", SECOND)
+        wrong = inaccessible(page) + overflow(page)
+        in_dark(page)
+        assert wrong + inaccessible(page, colours_only=True) == []

@@ -1,0 +1,89 @@
+"""Where a token stands: numbers that are added, and rotations after which only distances count."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from attnlib.nn import positional as twin
+from attnlib.reference import positional
+from attnlib.testing import assert_close, central_difference
+
+B, N, D = 2, 5, 6
+
+
+def test_indices_and_clock_hands_equal_their_twins():
+    for name, sizes in [
+        ("index", (N,)),
+        ("normalised_index", (N,)),
+        ("sinusoids", (N, D)),
+        ("sinusoids", (N, 7)),
+    ]:
+        ours, theirs = getattr(positional, name)(*sizes), getattr(twin, name)(*sizes)
+        assert ours.shape == tuple(theirs.shape)
+        assert_close(ours, theirs, "float32")
+
+
+def test_every_position_has_the_same_length_and_a_shift_is_one_rotation_for_all():
+    P = positional.sinusoids(40, D)
+    assert_close((P**2).sum(axis=-1), np.full(40, D / 2), "float64")
+    k = 3
+    turned = positional.rotary(P[:-k, _sine_last(D)], np.full(40 - k, float(k)))
+    assert_close(turned, P[k:, _sine_last(D)], "float64")
+
+
+def _sine_last(d):
+    """Each pair as (cosine, sine), the order in which a rotation by a positive angle runs forward."""
+    return np.arange(d).reshape(-1, 2)[:, ::-1].ravel()
+
+
+def test_the_score_of_turned_vectors_depends_on_their_distance_only(rng):
+    q, k = rng.normal(size=(1, D)), rng.normal(size=(1, D))
+    for turn in (positional.rotary, positional.rotary_halves):
+        scores = [
+            (turn(q, np.array([m + s])) @ turn(k, np.array([s])).T).item()
+            for s in (0.0, 7.0, 1e4)
+            for m in (4.0,)
+        ]
+        assert_close(scores, [scores[0]] * 3, "central difference")
+        assert abs(scores[0] - (q @ k.T).item()) > 1e-3
+
+
+@pytest.mark.parametrize("name", ["rotary", "rotary_halves"])
+def test_turning_back_is_the_backward_in_both_layouts(name, rng):
+    X, dY, places = rng.normal(size=(B, N, D)), rng.normal(size=(B, N, D)), rng.uniform(0, 9, size=N)
+    turn = partial(getattr(positional, name), positions=places)
+    back = partial(getattr(positional, f"{name}_backward"), positions=places)
+    assert_close(back(dY), central_difference(turn, X, dY), "central difference")
+    assert_close(back(turn(X)), X, "float64")
+
+
+def test_the_orders_of_coordinates_undo_one_another():
+    assert np.array_equal(positional.to_neighbours(D // 2)[positional.to_halves(D // 2)], np.arange(D))
+
+
+@pytest.mark.bad_input
+def test_an_odd_width_has_no_pairs():
+    for name in ("rotary", "rotary_halves"):
+        for module, X in ((positional, np.ones((N, 5))), (twin, torch.ones(N, 5))):
+            with pytest.raises(
+                ValueError, match=rf"{name}: the width of X must be a multiple of 2; got X \(5, 5\)"
+            ):
+                getattr(module, name)(X, X[:, 0])
+    with pytest.raises(ValueError, match="rotary: the width must be even.*; got d_k=5"):
+        twin.Rotary(5, longest=N)
+
+
+def test_rotary_equals_its_twin_and_hugging_faces_layout(rng):
+    from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+
+    X, places = rng.normal(size=(B, N, D)), np.arange(N, dtype=np.float64)
+    T = torch.tensor(X)
+    for name in ("rotary", "rotary_halves"):
+        assert_close(
+            getattr(positional, name)(X, places), getattr(twin, name)(T, torch.tensor(places)), "float64"
+        )
+    angles = torch.tensor(positional.angles(places, D)).repeat(1, 2)
+    theirs, _ = apply_rotary_pos_emb(T[:, None], T[:, None], angles.cos()[None], angles.sin()[None])
+    assert_close(positional.rotary_halves(X, places), theirs[:, 0], "float64")

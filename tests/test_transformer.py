@@ -1,0 +1,84 @@
+"""The feed-forward network and the two ways around a sublayer: slopes by hand, and PyTorch's own encoder layer."""
+
+import numpy as np
+import pytest
+import torch
+
+from attnlib.reference import transformer
+from attnlib.reference.transformer import (
+    FeedForwardParameters,
+    NormParameters,
+    feed_forward,
+    feed_forward_backward,
+)
+from attnlib.testing import assert_close, check_gradients
+
+B, N, D, HIDDEN = 2, 3, 5, 11
+
+
+def parameters(rng):
+    shapes = [(D, HIDDEN), (HIDDEN,), (HIDDEN, D), (D,)]
+    return FeedForwardParameters(*(rng.normal(size=shape) / 2 for shape in shapes))
+
+
+def test_the_feed_forward_network_has_its_slope(rng):
+    def forward(X, *learned):
+        return feed_forward(X, FeedForwardParameters(*learned))
+
+    def backward(dY, cache):
+        dX, d_learned = feed_forward_backward(dY, cache)
+        return dX, *d_learned
+
+    check_gradients(forward, backward, [rng.normal(size=(B, N, D)), *parameters(rng)], rng)
+
+
+@pytest.mark.parametrize("way", ["pre_norm", "post_norm"])
+def test_both_ways_around_a_sublayer_have_their_slope(way, rng):
+    around, around_backward = getattr(transformer, way), getattr(transformer, f"{way}_backward")
+
+    def forward(X, gamma, beta, *learned):
+        return around(
+            X, NormParameters(gamma, beta), lambda Z: feed_forward(Z, FeedForwardParameters(*learned))
+        )
+
+    def backward(dY, cache):
+        dX, d_norm, d_learned = around_backward(dY, cache, feed_forward_backward)
+        return dX, *d_norm, *d_learned
+
+    arrays = [rng.normal(size=(B, N, D)), rng.normal(size=D), rng.normal(size=D), *parameters(rng)]
+    check_gradients(forward, backward, arrays, rng)
+
+
+@pytest.mark.parametrize("way", ["pre_norm", "post_norm"])
+def test_with_silent_attention_pytorchs_encoder_layer_is_this_sublayer(way, rng):
+    learned, X = parameters(rng), rng.normal(size=(B, N, D))
+    layer = torch.nn.TransformerEncoderLayer(
+        D, 1, HIDDEN, dropout=0, batch_first=True, norm_first=way == "pre_norm", dtype=torch.float64
+    ).train()
+    with torch.no_grad():
+        layer.self_attn.out_proj.weight.zero_()
+        for target, W in zip(
+            (layer.linear1.weight, layer.linear1.bias, layer.linear2.weight, layer.linear2.bias),
+            learned,
+            strict=True,
+        ):
+            target.copy_(torch.tensor(W.T))
+    norm, around = NormParameters(np.ones(D), np.zeros(D)), getattr(transformer, way)
+    Y, _ = around(X, norm, lambda Z: (0 * Z, None))  # what the silent attention leaves
+    Y, _ = around(Y, norm, lambda Z: feed_forward(Z, learned))
+    assert_close(Y, layer(torch.tensor(X)), "float64")
+
+
+def test_a_sublayer_that_says_nothing_is_no_change_before_and_a_norm_after(rng):
+    X, norm = rng.normal(size=(B, N, D)), NormParameters(np.ones(D), np.zeros(D))
+    silent = lambda Z: (0 * Z, None)  # noqa: E731
+    assert np.array_equal(transformer.pre_norm(X, norm, silent)[0], X)
+    assert_close(transformer.post_norm(X, norm, silent)[0].mean(axis=-1), np.zeros((B, N)), "float64")
+
+
+def test_each_position_goes_through_the_network_alone(rng):
+    X, learned = rng.normal(size=(B, N, D)), parameters(rng)
+    moved = X.copy()
+    moved[:, 1] += 1
+    before, after = feed_forward(X, learned)[0], feed_forward(moved, learned)[0]
+    assert np.array_equal(before[:, [0, 2]], after[:, [0, 2]]) and abs(before[:, 1] - after[:, 1]).max() > 0.1

@@ -1,0 +1,118 @@
+"""Run the notebooks under other arithmetics: another processor adds the same numbers in another order.
+
+    python tools/portable.py               every notebook under every arithmetic
+    python tools/portable.py --sample      three notebooks, each under one; which ones, the commit decides
+
+Each arithmetic is a setting of the libraries that compute (PyTorch, MKL, oneDNN, OpenBLAS, NumPy): older instruction
+sets, and one or two threads. The outputs are compared as in `make notebooks`, with the tolerances that cells state.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+ARITHMETICS = {
+    "SSE, 1 thread": {
+        "ATEN_CPU_CAPABILITY": "default",
+        "MKL_CBWR": "COMPATIBLE",
+        "ONEDNN_MAX_CPU_ISA": "SSE41",
+        "OPENBLAS_CORETYPE": "Nehalem",
+        "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4",
+        "OMP_NUM_THREADS": "1",
+    },
+    "SSE 4.2, 2 threads": {
+        "ATEN_CPU_CAPABILITY": "default",
+        "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
+        "ONEDNN_MAX_CPU_ISA": "SSE41",
+        "OPENBLAS_CORETYPE": "Prescott",
+        "OMP_NUM_THREADS": "2",
+    },
+    "AVX2, 2 threads": {
+        "ATEN_CPU_CAPABILITY": "avx2",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "OPENBLAS_CORETYPE": "Haswell",
+        "OMP_NUM_THREADS": "2",
+    },
+}
+COMPARE = [
+    "--nbval",
+    "--nbval-current-env",
+    "--nbval-sanitize-with=tests/nbval_sanitize.cfg",
+    "--nbval-cell-timeout=300",
+]
+COUNTS = re.compile(r"(\d+ (?:passed|failed|error)\w*)")
+
+
+class Run(NamedTuple):
+    """Some notebooks under one arithmetic."""
+
+    arithmetic: str
+    notebooks: list[Path]
+
+
+def notebooks(root: Path = ROOT) -> list[Path]:
+    return sorted((root / "book").glob("**/*.ipynb"))
+
+
+def commit(root: Path = ROOT) -> int:
+    """The commit as a number; 0 where there is none."""
+    told = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True)
+    return int(told.stdout[:8], 16) if told.returncode == 0 else 0
+
+
+def sample(paths: list[Path], turn: int) -> list[Run]:
+    """One notebook for each arithmetic; from turn to turn each notebook meets each arithmetic.
+
+    >>> [(run.arithmetic, str(run.notebooks[0])) for run in sample([Path("a"), Path("b"), Path("c"), Path("d")], 2)]
+    [('SSE, 1 thread', 'c'), ('SSE 4.2, 2 threads', 'd'), ('AVX2, 2 threads', 'a')]
+    """
+    return [Run(name, [paths[(turn + place) % len(paths)]]) for place, name in enumerate(ARITHMETICS)]
+
+
+def execute(run: Run) -> tuple[bool, str]:
+    """Compare the outputs; whether all are as stored, and one line that says how it went."""
+    started = time.perf_counter()
+    together = ["-n", "2", "--dist", "loadscope"] if len(run.notebooks) > 1 else []
+    command = [sys.executable, "-m", "pytest", *together, *COMPARE]
+    done = subprocess.run(
+        [*command, *map(str, run.notebooks)],
+        cwd=ROOT,
+        env=os.environ | ARITHMETICS[run.arithmetic],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    print(done.stdout, end="", flush=True)
+    counts = ", ".join(COUNTS.findall(done.stdout.rstrip().rpartition("\n")[2]))
+    names = run.notebooks[0].stem if len(run.notebooks) == 1 else f"{len(run.notebooks)} notebooks"
+    seconds = time.perf_counter() - started
+    return done.returncode == 0, f"  {run.arithmetic:20}{names:32}{counts:24}{seconds:5.0f} s"
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sample", action="store_true", help="three notebooks, chosen by the commit")
+    paths, turn = notebooks(), commit()
+    if parser.parse_args(arguments).sample:
+        runs = sample(paths, turn)
+        print(f"The commit's number {turn} modulo {len(paths)} chooses the notebooks.")
+    else:
+        runs = [Run(name, paths) for name in ARITHMETICS]
+    outcomes = []
+    for run in runs:
+        print(f"-- {run.arithmetic}: {', '.join(path.stem for path in run.notebooks)}", flush=True)
+        outcomes.append(execute(run))
+    print("== arithmetics", *(line for _, line in outcomes), sep="\n")
+    return 0 if all(passed for passed, _ in outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
