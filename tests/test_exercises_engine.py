@@ -26,7 +26,7 @@ from attnlib.exercises import (
     solution,
     todo,
 )
-from attnlib.exercises.engine import learner, store
+from attnlib.exercises.engine import learner, naming, store
 from attnlib.exercises.engine.attempts import is_untouched
 from attnlib.exercises.engine.model import AnswerExercise, CodeExercise, Mistake
 from attnlib.exercises.engine.registry import find
@@ -339,7 +339,7 @@ def test_endless_prints_fill_no_memory(capsys):
     assert "xxx" not in capsys.readouterr().out
 
 
-def test_other_threads_print_as_before(capsys):
+def test_other_threads_print_as_before(capsys, in_thread):
     done = threading.Event()
 
     def speak():
@@ -722,3 +722,10 @@ def test_checking_numpy_exercises_loads_no_torch():
     )
     environment = {**os.environ, "ATTNLIB_PROGRESS": "off"}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+def test_a_generated_mistake_whose_loop_never_ends_is_ended():
+    """`kernel` counted as one: the solution's loop makes no step. Without counted turns a check would hang for ever."""
+    exercise = find("self-attention.layers-to-reach", "test")
+    ends = {one.mistakes[0].name: one.outcomes(exercise) for one in naming.generated(exercise)}
+    assert any(outcome.error for outcome in ends["`kernel` counts as one"])

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from attnlib.exercises.engine.turns import NAMES, counted
+
 COMMON = {"math": math, "np": np}  # what an edit may use, whether or not the solution does
 
 
@@ -44,11 +46,12 @@ def edited(source: str, edit: Mapping[str, str]) -> str:
     return source
 
 
-def compiled(source: str, like: Callable[..., Any], label: str) -> Callable[..., Any]:
-    """The function that the source defines, seeing the same module as the function that it imitates."""
-    names = COMMON | inspect.unwrap(like).__globals__  # pyright: ignore[reportFunctionMemberAccess]
-    exec(compile(source, f"<{label}>", "exec"), names)
-    definition = ast.parse(source).body[0]
+def compiled(source: str, like: Callable[..., Any], label: str, count: bool = True) -> Callable[..., Any]:
+    """The function that the source defines, seeing the same module as the one that it imitates; `count` its turns."""
+    names = COMMON | inspect.unwrap(like).__globals__ | NAMES  # pyright: ignore[reportFunctionMemberAccess]
+    tree = counted(ast.parse(source)) if count else ast.parse(source)
+    exec(compile(tree, f"<{label}>", "exec"), names)
+    definition = tree.body[0]
     assert isinstance(definition, ast.FunctionDef)
     return names[definition.name]
 

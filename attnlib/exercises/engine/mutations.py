@@ -13,8 +13,7 @@ from typing import Any
 
 from attnlib.exercises.engine.edits import COMMON
 from attnlib.exercises.engine.rules import RULES, Change
-
-LONGEST_LOOP = 10_000  # turns of a `while` that an edit may have made endless
+from attnlib.exercises.engine.turns import NAMES, counted
 
 
 class Letters:
@@ -74,7 +73,7 @@ def mutants(source: str, task: str, like: Callable[..., Any]) -> Iterator[tuple[
     if not isinstance(definition, ast.FunctionDef):
         return
     letters = Letters(task, definition)
-    bounded(definition)
+    counted(tree)
     names = COMMON | inspect.unwrap(like).__globals__  # pyright: ignore[reportFunctionMemberAccess]
     of_body = [place for statement in definition.body for place in [*places(statement)]]
     of_body += [Place(definition, "body", i, node) for i, node in enumerate(definition.body)]
@@ -119,23 +118,4 @@ def code_of(tree: ast.Module, name: str, names: dict[str, Any]) -> Any:
 
 def function_of(code: Any, definition: ast.FunctionDef, names: dict[str, Any]) -> Callable[..., Any]:
     """The function, whose loops are counted."""
-    return FunctionType(code, names | {"__turn": Turns()}, definition.name)
-
-
-class Turns:
-    """Counts the turns of loops, and stops a loop that an edit has made endless."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self) -> None:
-        self.count += 1
-        if self.count > LONGEST_LOOP:
-            raise RuntimeError("a loop that an edit has made endless")
-
-
-def bounded(tree: ast.AST) -> None:
-    """Count the turns of every `while`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.While):
-            node.body.insert(0, ast.parse("__turn()").body[0])
+    return FunctionType(code, names | NAMES, definition.name)

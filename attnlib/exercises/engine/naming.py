@@ -94,7 +94,10 @@ def known(exercise: CodeExercise) -> tuple[Explanation, ...]:
 def generated(exercise: CodeExercise) -> tuple[Explanation, ...]:
     """What the rules make of the solution and of the other right answers."""
     names = list(inspect.signature(exercise.solution).parameters)
-    made: list[tuple[str, str, Callable[..., Any]]] = [*as_if.arguments_changed(exercise.solution, names)]
+    right = exercise.compile(
+        exercise.model_answer, "right"
+    )  # its loops are counted: an argument can make one endless
+    made: list[tuple[str, str, Callable[..., Any]]] = [*as_if.arguments_changed(right, names)]
     for source in dict.fromkeys(right_sources(exercise)):
         for change, function in mutants(source, exercise.task, exercise.solution):
             made.append((change.name, change.sentence, function))
