@@ -14,6 +14,7 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
     3  Multi-head           reference.heads  .projections  .multihead  .grouped  .gates, and nn.multihead  .cache
                             data.offsets  .agreement, interpret.importance
                             exercises.multi_head
+    4  The transformer      reference.norm  .positional  .transformer  .sampling, models.gpt, decode
 
 Importing this package loads neither NumPy nor torch; import the module that you need.
 """

@@ -24,7 +24,14 @@ from attnlib.metrics.alignment import alignment_error_rate, diagonal_links, link
 from attnlib.metrics.curves import first_reached
 from attnlib.models.seq2seq import Seq2Seq
 from attnlib.train.device import device
-from attnlib.train.translation import accuracy, said_tokens, tensors, train_translator, weights_of
+from attnlib.train.translation import (
+    accuracy,
+    said_tokens,
+    tensors,
+    train_translator,
+    translate,
+    weights_of,
+)
 
 TRAINED = (3, 20)  # source lengths in training; the tests go beyond
 LENGTHS = tuple(range(4, 41, 2))  # source lengths in the test, one group each
@@ -141,7 +148,7 @@ def baselines(size: int) -> dict[str, float]:
 def document_sentence(model: Seq2Seq) -> list[str]:
     """What the model says for the documents' sentence, word by word."""
     t = tensors(encoded([economic_area()]))
-    said, _ = model.eval().translate(t.source, t.source_mask)
+    said, _ = translate(model.eval(), t.source, t.source_mask)
     numbers = said[0].tolist()
     return [*target_vocab().decode(numbers), *(["<end>"] if EOS in numbers else [])]
 

@@ -33,9 +33,9 @@ def test_the_reference_never_loads_torch():
     assert "numpy" in loaded and "torch" not in loaded
 
 
-def test_data_metrics_and_testing_never_load_torch():
+def test_data_metrics_decoding_and_testing_never_load_torch():
     assert "torch" not in modules_after(
-        "import attnlib.data, attnlib.metrics, attnlib.testing, attnlib.data.bilingual"
+        "import attnlib.data, attnlib.metrics, attnlib.decode, attnlib.testing, attnlib.data.bilingual"
     )
 
 

@@ -19,6 +19,7 @@ from attnlib.train.translation import (
     tensors,
     train_on_symbols,
     train_translator,
+    translate,
     weights_of,
 )
 
@@ -122,7 +123,7 @@ def test_the_context_enters_at_every_step_or_only_at_the_start():
 def test_a_sentence_decoded_word_by_word_is_the_sentence_decoded_at_once(options: dict):
     """`translate` keeps a state; feeding back what it said must give the same choices and the same weights."""
     model, (source, mask, _) = tiny(**options).eval(), inputs()
-    tokens, weights = model.translate(source, mask, longest=9)
+    tokens, weights = translate(model, source, mask, longest=9)
     began = torch.cat([torch.full((B, 1), 1), tokens[:, :-1]], 1)
     again = model.decode(source, mask, began)
     for k in range(B):
@@ -183,7 +184,7 @@ def test_twelve_sentences_are_learned_by_heart(attention: str):
     data = batch(pairs, source_vocab(), target_vocab())
     assert accuracy(model, data).exact == 1
     t = tensors(data)
-    tokens, _ = model.translate(t.source, t.source_mask)
+    tokens, _ = translate(model, t.source, t.source_mask)
     assert [target_vocab().decode(row) for row in tokens.tolist()] == [pair.target for pair in pairs]
 
 
@@ -194,7 +195,7 @@ def test_exact_sentences_are_those_that_translate_says():
     data = batch(pairs, source_vocab(), target_vocab())
     exact = ((said_tokens(model, data) == data.target_out) | ~data.target_mask).all(1)
     t = tensors(data)
-    tokens, _ = model.translate(t.source, t.source_mask)
+    tokens, _ = translate(model, t.source, t.source_mask)
     said = [target_vocab().decode(row) for row in tokens.tolist()]
     assert [words == pair.target for words, pair in zip(said, pairs, strict=True)] == exact.tolist()
     assert 0 < exact.sum() < len(pairs)

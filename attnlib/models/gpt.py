@@ -135,6 +135,16 @@ class GPT(nn.Module):
         """An empty memory for each layer; with `longest` its room is made once."""
         return [KeyValueCache(longest) for _ in self.blocks]
 
+    def speaker(self, longest: int | None = None) -> Callable[[Int[Tensor, "b n"]], Float[Tensor, "b vocab"]]:
+        """`next_log_probs` of a text, for `attnlib.decode`: of a prefix that grows, each token is read once."""
+        cache = self.new_cache(longest)
+
+        @torch.no_grad()
+        def next_log_probs(prefix: Int[Tensor, "b n"]) -> Float[Tensor, "b vocab"]:
+            return self.next_scores(prefix[:, cache[0].length :], cache).log_softmax(-1)
+
+        return next_log_probs
+
 
 def initialise(model: GPT, spread: float = 0.02) -> None:
     """Small random numbers, so that the first loss is log V; what adds to the stream is smaller the deeper it is.

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from attnlib.data.vocab import BOS, EOS, PAD
 from attnlib.nn.ops import masked_softmax
 from attnlib.nn.scores import AdditiveScore, dot_scores
 from attnlib.shapes import Bool, Float, Int
@@ -206,19 +205,24 @@ class Seq2Seq(nn.Module):
             )
         return P
 
+    def speaker(self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"]) -> "Speaker":
+        """`next_log_probs` of the translation, for `attnlib.decode`; the source is read once, and each token, too."""
+        return Speaker(self, source, source_mask)
+
+
+class Speaker:
+    """A translation in progress: the log-probabilities of its next token, and the attention weights so far."""
+
     @torch.no_grad()
-    def translate(
-        self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"], *, longest: int = 60
-    ) -> tuple[Int[Tensor, "b m"], Float[Tensor, "b m n"] | None]:
-        """Always say the likeliest next token until every sentence has ended; also the weights, if there are any."""
-        memory, state = self.read(source, source_mask)
-        token = torch.full_like(source[:, :1], BOS)
-        ended = torch.zeros_like(token, dtype=torch.bool)
-        tokens, weights = [], []
-        while len(tokens) < longest and not bool(ended.all()):
-            logits, state, P = self.decoder(token, state, memory)
-            token = logits.argmax(-1).masked_fill(ended, PAD)
-            ended = ended | (token == EOS)
-            tokens.append(token)
-            weights.append(P)
-        return torch.cat(tokens, 1), None if self.config.attention == "none" else torch.cat(weights, 1)
+    def __init__(self, model: Seq2Seq, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"]) -> None:
+        self.decoder = model.decoder
+        self.memory, self.state = model.read(source, source_mask)
+        self.heard, self.weights = 0, []
+
+    @torch.no_grad()
+    def __call__(self, prefix: Int[Tensor, "b m"]) -> Float[Tensor, "b vocab"]:
+        new = prefix[:, self.heard :]
+        logits, self.state, P = self.decoder(new, self.state, self.memory)
+        self.heard = prefix.shape[1]
+        self.weights.append(P)
+        return logits[:, -1].log_softmax(-1)

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from attnlib import decode
 from attnlib.data.bilingual import Pair, source_vocab, target_vocab
-from attnlib.data.vocab import SPECIAL, Batch, batch, batches
+from attnlib.data.vocab import BOS, EOS, PAD, SPECIAL, Batch, batch, batches
 from attnlib.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from attnlib.shapes import Array, Bool, Float, Int
 from attnlib.train.device import device
@@ -53,6 +54,19 @@ def said_tokens(model: Seq2Seq, data: Batch) -> Int[Array, "b m"]:
     model.eval()
     t = tensors(data, next(model.parameters()).device)
     return model(t.source, t.source_mask, t.target_in).argmax(-1).cpu().numpy()
+
+
+def translate(
+    model: Seq2Seq,
+    source: Int[torch.Tensor, "b n"],
+    source_mask: Bool[torch.Tensor, "b n"],
+    *,
+    longest: int = 60,
+) -> tuple[Int[torch.Tensor, "b m"], Float[torch.Tensor, "b m n"] | None]:
+    """Always say the likeliest next token until every sentence has ended; also the weights, if there are any."""
+    speaker = model.speaker(source, source_mask)
+    said = decode.tokens(speaker, torch.full_like(source[:, :1], BOS), longest=longest, stop=[EOS], pad=PAD)
+    return said, None if model.config.attention == "none" else torch.cat(speaker.weights, 1)
 
 
 def accuracy(model: Seq2Seq, data: Batch) -> Accuracy:
