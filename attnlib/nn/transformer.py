@@ -36,6 +36,11 @@ class FeedForward(nn.Module):
 
     activation    one of ACTIVATIONS
     gated         what comes out of the bend is multiplied with a second map of X (with swish this is SwiGLU)
+
+    >>> import torch
+    >>> layer, X = FeedForward(d_model=4, d_hidden=16), torch.randn(3, 4)
+    >>> layer(X).shape, torch.allclose(layer(X[:1]), layer(X)[:1], atol=1e-6)  # a position does not hear of the others
+    (torch.Size([3, 4]), True)
     """
 
     def __init__(

@@ -7,6 +7,7 @@ import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx_sitemap import add_html_link
 
 
 def lead_on(app: Sphinx, config: Config) -> None:
@@ -26,6 +27,18 @@ def keep_out(
         context["metatags"] = context.get("metatags", "") + '<meta name="robots" content="noindex" />\n'
 
 
+def name_all_pages(app: Sphinx, exception: Exception | None) -> None:
+    """The map of the site has every page, also where this build wrote few of them."""
+    if exception or app.builder.name != "html":
+        return
+    links = app.sitemap_links  # type: ignore[attr-defined]
+    while not links.empty():
+        links.get()
+    for page in sorted(app.env.found_docs):
+        add_html_link(app, page, "", {}, None)
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("build-finished", name_all_pages, priority=400)  # before sphinx_sitemap writes
     app.connect("config-inited", lead_on)
     app.connect("html-page-context", keep_out)

@@ -199,6 +199,8 @@ def bundle(app: Sphinx, exception: Exception | None) -> None:
     out, static = Path(app.outdir), Path(app.outdir) / "_static"
     pages = {path: path.read_text("utf8") for path in out.rglob("*.html") if static not in path.parents}
     asked = [name for text in pages.values() for name in sheets_of(text) if name != NAME]
+    if not asked and (static / NAME).exists():  # no page was written, and Sphinx has copied nothing anew
+        return
     names = list(dict.fromkeys([*remembered(static / NAME), *asked]))
     scripts = [path.read_text("utf8") for path in static.rglob("*.js")]
     names = [name for name in names if (static / name).exists()]
