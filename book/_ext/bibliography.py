@@ -72,4 +72,6 @@ def read_it(app: Sphinx, config: Config) -> None:
 def setup(app: Sphinx) -> None:
     app.add_config_value("course_papers", "", "html")
     app.connect("config-inited", read_it)
-    app.connect("doctree-resolved", link_titles, priority=400)  # before terms lead to the glossary: not in a title
+    app.connect(
+        "doctree-resolved", link_titles, priority=400
+    )  # before terms lead to the glossary: not in a title
