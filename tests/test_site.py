@@ -60,6 +60,18 @@ def test_nothing_watches_the_reader():
     assert not re.search(watching, pages + scripts)
 
 
+STRAY = re.compile(r"`|\*\*|(?<![\w*])\*(?=\w)[^*]*\w\*(?!\w)|\]\(|(?<!\w)\$[^$]+\$")
+
+
+@pytest.mark.built
+@pytest.mark.parametrize("name", PAGES)
+def test_no_mark_of_markdown_is_left_in_the_text(name):
+    page = BeautifulSoup((SITE / f"{name}.html").read_text(), "html.parser")
+    for part in page.select("code, pre, script, style, template, kbd, svg, math, .katex"):
+        part.decompose()
+    assert [str(text) for text in page.find_all(string=True) if STRAY.search(text)] == []
+
+
 # ---- Files beside the pages -----------------------------------------------------------------------------------------
 
 

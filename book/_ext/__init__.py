@@ -13,6 +13,7 @@ Bottom-up, each module uses only those above it:
     cells      a code cell that asserts a row says so
     maths      formulas are typeset while building; one that cannot be is a warning
     package    what attnlib offers, read from its source
+    marked     text in which `code`, $formulas$, **bold** and *emphasis* are more than text
     signatures its shapes and parameters as they read best
     docstrings its docstrings as parts of a page
     uses       which parts of it a notebook imports and uses

@@ -5,6 +5,7 @@ import textwrap
 
 from docutils import nodes
 
+from .marked import marked
 from .package import LABEL
 
 TERM = re.compile(r"(\S.{0,40}?)\s{2,}(\S.*)")
@@ -71,14 +72,14 @@ def table(rows: list[tuple[str, str]]) -> nodes.definition_list:
 
 
 def inline(text: str) -> list[nodes.Node]:
-    """Code in backticks becomes code, the label of an equation a link."""
+    """Marked text, in which the label of an equation becomes a link."""
     made: list[nodes.Node] = []
     text = " ".join(text.split())
     end = 0
     for found in INLINE.finditer(text):
-        made.append(nodes.Text(text[end : found.start()]))
+        made += marked(text[end : found.start()])
         code, before = found["code"], text[: found.start()]
         bare = before.count("(") > before.count(")")
         made.append(nodes.literal(code, code) if code else EquationLabel(label=found["label"], bare=bare))
         end = found.end()
-    return [node for node in [*made, nodes.Text(text[end:])] if not isinstance(node, nodes.Text) or node]
+    return made + marked(text[end:])

@@ -31,6 +31,7 @@ from attnlib.exercises.engine.registry import CHAPTERS, chapter, exercises
 
 from .anchors import register
 from .frames import Frame
+from .marked import marked
 
 MINUTES = (5, 10, 15, 20, 30, 60)  # the steps of the filter "at most"
 LONGEST_EDIT = 60
@@ -197,13 +198,7 @@ def hints(texts: tuple[str, ...], number: int = 1) -> list[nodes.Node]:
     """Each hint holds the next one, so that nobody reads two at once."""
     if not texts:
         return []
-    return folded(f"Hint {number}", nodes.paragraph("", "", *inline(texts[0])), *hints(texts[1:], number + 1))
-
-
-def inline(text: str) -> list[nodes.Node]:
-    """Plain text in which only $formulas$ are more than text."""
-    parts = re.split(r"\$([^$]+)\$", text)
-    return [nodes.math(part, part) if i % 2 else nodes.Text(part) for i, part in enumerate(parts)]
+    return folded(f"Hint {number}", nodes.paragraph("", "", *marked(texts[0])), *hints(texts[1:], number + 1))
 
 
 def answer(one: Exercise) -> list[nodes.Node]:

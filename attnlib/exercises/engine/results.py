@@ -26,7 +26,7 @@ Part = str | Code | SideBySide
 
 @dataclass(frozen=True, eq=False)
 class Note:
-    """Paragraphs, code and figures; `code` in backticks and **bold** are marked up in HTML, Jupyter reads $...$."""
+    """Paragraphs, code and figures; `code` and `**bold**` are marked up in HTML, Jupyter reads `$...$`."""
 
     parts: tuple[Part, ...]
     colour: str = "#0072b2"
