@@ -60,7 +60,7 @@ CALLS = {
     "hard_monotonic_alignment": (S,),
     "monotonic_alignment": (S,),
     "linear": (X, W, v),
-    "norm": (X,),
+    "length": (X,),
     "unit": (X,),
     "softmax": (S,),
     "masked_softmax": (S, MASK),

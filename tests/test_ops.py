@@ -20,7 +20,7 @@ def slopes_of_twin(function, arrays, dY):
 
 
 UNARY = {
-    "norm": (ops.norm, ops.norm_backward, nn_ops.norm, "input"),
+    "length": (ops.length, ops.length_backward, nn_ops.length, "input"),
     "unit": (ops.unit, ops.unit_backward, nn_ops.unit, "input"),
     "softmax": (ops.softmax, ops.softmax_backward, nn_ops.softmax, "output"),
     "log_sum_exp": (ops.log_sum_exp, ops.log_sum_exp_backward, nn_ops.log_sum_exp, "input"),
@@ -56,7 +56,7 @@ def test_half_precision_does_not_overflow():
     assert np.array_equal(ops.softmax(S), np.array([[0.5, 0, 0.5]], dtype=np.float16))
     assert np.array_equal(ops.masked_softmax(S, S > 0), ops.softmax(S))
     assert np.array_equal(ops.softmax_with_temperature(S, 1e-30), ops.softmax(S))
-    assert ops.norm(np.full((1, 4), 1e4, dtype=np.float16)) == 2e4
+    assert ops.length(np.full((1, 4), 1e4, dtype=np.float16)) == 2e4
     assert np.isfinite(ops.log_sum_exp(S)).all()
 
 
@@ -74,7 +74,7 @@ def test_an_operation_equals_its_twin_at_every_scale(name, dtype, kind, scale, r
     forward, backward, twin, needs = UNARY[name]
     X = (scale * rng.normal(size=(N, M))).astype(dtype)
     Y = np.asarray(forward(X))
-    unit = scale if name == "norm" else max(scale, 1) if name.startswith("log") else 1
+    unit = scale if name == "length" else max(scale, 1) if name.startswith("log") else 1
     assert_close(Y / dtype(unit), twin(torch.tensor(X)).numpy() / dtype(unit), kind)
     dY = rng.normal(size=Y.shape).astype(dtype)
     by_hand = backward(dY, Y if needs == "output" else X)
@@ -119,8 +119,8 @@ def test_the_pull_on_the_temperature_does_not_depend_on_where_the_scores_start()
 @pytest.mark.parametrize("scale", [5e-324, 1e-200, 1e200])
 def test_a_length_and_its_direction_survive_where_squares_do_not(scale):
     X = scale * np.array([[3.0, 4.0]])
-    slope = ops.norm_backward(np.ones(1), X)
-    assert_close(ops.norm(X) / scale, np.array([5.0]), "float64")
+    slope = ops.length_backward(np.ones(1), X)
+    assert_close(ops.length(X) / scale, np.array([5.0]), "float64")
     assert_close(slope, np.array([[0.6, 0.8]]), "float64")
     assert_close(ops.unit(X), slope, "float64")
 

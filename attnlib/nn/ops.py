@@ -33,7 +33,7 @@ def _scaled(
 
 
 @checked
-def norm(X: Float[Tensor, "*b d"]) -> Float[Tensor, "*b"]:
+def length(X: Float[Tensor, "*b d"]) -> Float[Tensor, "*b"]:
     """The Euclidean length of every vector in X (eq-norm)."""
     _, lengths, scale = _scaled(X)
     return lengths * scale[..., 0]  # eq-norm

@@ -60,10 +60,10 @@ def _scaled(X: Float[Array, "*b d"]) -> tuple[Float[Array, "*b d"], Float[Array,
 
 
 @checked
-def norm(X: Float[Array, "*b d"]) -> Float[Array, "*b"] | np.floating:
+def length(X: Float[Array, "*b d"]) -> Float[Array, "*b"] | np.floating:
     """The Euclidean length of every vector in X (eq-norm).
 
-    >>> norm(np.array([[3.0, 4.0], [0.0, 2.0]]))
+    >>> length(np.array([[3.0, 4.0], [0.0, 2.0]]))
     array([5., 2.])
     """
     _, lengths, power = _scaled(X)
@@ -71,7 +71,7 @@ def norm(X: Float[Array, "*b d"]) -> Float[Array, "*b"] | np.floating:
 
 
 @checked
-def norm_backward(dL: Float[Array, "*b"] | np.floating, X: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
+def length_backward(dL: Float[Array, "*b"] | np.floating, X: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
     """dX: along the unit vector; zero where X is zero, which has no direction (eq-norm-backward)."""
     scaled, lengths, _ = _scaled(X)
     U = scaled / np.expand_dims(np.where(lengths > 0, lengths, 1), -1)
@@ -100,7 +100,7 @@ def unit_backward(dU: Float[Array, "*b d"], X: Float[Array, "*b d"]) -> Float[Ar
     """dX: the part of dU across X, divided by the length; stretching X changes nothing (eq-unit-backward)."""
     U = unit(X)
     across = dU - U * (U * dU).sum(axis=-1, keepdims=True)
-    return across / np.expand_dims(norm(X), -1)  # eq-unit-backward
+    return across / np.expand_dims(length(X), -1)  # eq-unit-backward
 
 
 @checked
