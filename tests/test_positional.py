@@ -25,6 +25,18 @@ def test_indices_and_clock_hands_equal_their_twins():
         assert_close(ours, theirs, "float32")
 
 
+def test_the_positions_are_those_of_the_book():
+    assert twin.index(10).tolist() == list(range(10))
+    assert_close(twin.normalised_index(4), torch.arange(4) / 3, "float32")
+    assert_close(twin.normalised_index(10).diff(), torch.full((9,), 1 / 9), "float32")
+    P = twin.sinusoids(N, D)
+    t, i = 4, 2
+    assert_close(P[t, 2 * i], np.sin(t / 10_000 ** (2 * i / D)), "float32")
+    assert_close(P[t, 2 * i + 1], np.cos(t / 10_000 ** (2 * i / D)), "float32")
+    assert_close((P**2).sum(-1), torch.full((N,), D / 2), "float32")
+    assert twin.sinusoids(N, 5).shape == (N, 5)
+
+
 def test_every_position_has_the_same_length_and_a_shift_is_one_rotation_for_all():
     P = positional.sinusoids(40, D)
     assert_close((P**2).sum(axis=-1), np.full(40, D / 2), "float64")

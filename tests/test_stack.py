@@ -15,7 +15,7 @@ from attnlib.interpret.importance import (
     importance_by_gradient,
 )
 from attnlib.interpret.patterns import mass_on
-from attnlib.models.stack import POSITIONS, Stack, StackConfig, index, normalised_index, sinusoids
+from attnlib.models.stack import POSITIONS, Stack, StackConfig
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.testing import assert_close
 from attnlib.train.toy import TEST_SEED, answer_accuracy, answer_scores, examples, train_stack
@@ -85,18 +85,6 @@ def test_a_causal_stack_never_sees_what_comes_later():
     assert not torch.equal(model(t)[:, 4:], model(later)[:, 4:])
 
 
-def test_the_positions_are_those_of_the_book():
-    assert index(10).tolist() == list(range(10))
-    assert_close(normalised_index(4), torch.arange(4) / 3, "float32")
-    assert_close(normalised_index(10).diff(), torch.full((9,), 1 / 9), "float32")
-    P = sinusoids(N, D)
-    t, i = 5, 2
-    assert_close(P[t, 2 * i], np.sin(t / 10_000 ** (2 * i / D)), "float32")
-    assert_close(P[t, 2 * i + 1], np.cos(t / 10_000 ** (2 * i / D)), "float32")
-    assert_close((P**2).sum(-1), torch.full((N,), D / 2), "float32")
-    assert sinusoids(N, 5).shape == (N, 5)
-
-
 def test_the_number_of_parameters_does_not_depend_on_the_heads():
     def parameters(**options):
         return sum(p.numel() for p in tiny(d_model=12, **options).parameters())
@@ -109,8 +97,6 @@ def test_the_stack_explains_what_it_cannot_do():
         StackConfig(VOCAB, OUT, positions="rotary")
     with pytest.raises(ValueError, match="the learned table places longest=7 tokens; got 8"):
         tiny()(tokens(N + 1))
-    with pytest.raises(ValueError, match=r"t / \(n - 1\) needs two positions or more; got n=1"):
-        normalised_index(1)
 
 
 # --- training on a task --------------------------------------------------------------------------------------------

@@ -29,15 +29,14 @@ from attnlib.models.seq2seq import (
     Seq2Seq,
     Seq2SeqConfig,
 )
-from attnlib.models.stack import Block, Positions, Stack, StackConfig
+from attnlib.models.stack import Positions, Stack, StackConfig
 from attnlib.nn.attention import AttentionLayer
 from attnlib.nn.cache import KeyValueCache
 from attnlib.nn.layers import CrossAttention, SelfAttention
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.positional import Rotary
 from attnlib.nn.scores import AdditiveScore, LocationScore, MultiplicativeScore
-from attnlib.nn.transformer import Block as TransformerBlock
-from attnlib.nn.transformer import FeedForward
+from attnlib.nn.transformer import Block, FeedForward
 from attnlib.testing import assert_close, tolerance
 
 B, N, M, H, D_K, D_V, D, D_SOURCE, VOCAB = 2, 5, 3, 7, 4, 6, 11, 13, 17
@@ -87,9 +86,12 @@ def stack(kind, **options):
 
 def post_norm_block():
     attention = MultiHeadAttention(d_model=8, n_heads=2)
-    return TransformerBlock(
-        attention=attention, feed_forward=FeedForward(d_model=8, d_hidden=9), order="post"
-    )
+    return Block(attention=attention, feed_forward=FeedForward(d_model=8, d_hidden=9), order="post")
+
+
+def attention_alone():
+    attention = MultiHeadAttention(d_model=8, n_heads=2)
+    return Block(attention=attention, feed_forward=None, norm=nn.Identity, order="without residual")
 
 
 def gpt(**options):
@@ -137,7 +139,8 @@ CASES = {
         lambda: FeedForward(d_model=D, d_hidden=9, activation="swish", gated=True, bias=False),
         (draw(B, N, D),),
     ),
-    "TransformerBlock": Case(TransformerBlock, post_norm_block, (draw(B, N, 8), MASK_OF_ALL)),
+    "Block": Case(Block, post_norm_block, (draw(B, N, 8), MASK_OF_ALL)),
+    "Block, attention alone": Case(Block, attention_alone, (draw(B, N, 8),)),
     "GPT": Case(GPT, gpt(), (tokens(B, N),)),
     "GPT, of Llama's kind": Case(GPT, gpt(n_kv_heads=1, qk_norm=True, **LLAMA), (tokens(B, N),)),
     "AdditiveScore": Case(
@@ -153,7 +156,6 @@ CASES = {
     "LocationScore": Case(LocationScore, lambda: LocationScore(d_query=D, n=M), (draw(B, N, D),)),
     "Positions": Case(Positions, stack(Positions), (draw(B, N, 8),)),
     "Positions, sinusoid": Case(Positions, stack(Positions, positions="sinusoid"), (draw(B, N, 8),)),
-    "Block": Case(Block, stack(Block, **FULL), (draw(B, N, 8),)),
     "Stack": Case(Stack, stack(Stack, **FULL), (tokens(B, N),)),
     "Encoder": Case(Encoder, seq2seq(Encoder), (tokens(B, N), REAL)),
     "FixedDecoder": Case(FixedDecoder, seq2seq(FixedDecoder, attention="none"), DECODED),

@@ -148,7 +148,7 @@ SPECIAL = {
 }
 
 
-for around in ("pre_norm", "post_norm"):
+for around in ("pre_norm", "post_norm", "without_residual"):
     SPECIAL[around, "norm"] = lambda maker: nn_unit if maker.nn else maker.of(NormParameters, "")
     SPECIAL[around, "sublayer"] = lambda maker: lambda Z: Z if maker.nn else (Z, None)
     SPECIAL[f"{around}_backward", "sublayer_backward"] = lambda maker: lambda dY, cache: (dY, None)

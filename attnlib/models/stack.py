@@ -10,6 +10,8 @@ import torch
 from torch import nn
 
 from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.nn.positional import index, normalised_index, sinusoids
+from attnlib.nn.transformer import Block, FeedForward
 from attnlib.shapes import Float, Int
 
 POSITIONS = ("none", "index", "normalised", "sinusoid", "learned")
@@ -40,37 +42,6 @@ class StackConfig:
             )
 
 
-def index(n: int) -> Float[Tensor, "n"]:
-    """P_t = t: every step is one, and there is no end to it (eq-simple-index).
-
-    >>> index(4)
-    tensor([0., 1., 2., 3.])
-    """
-    return torch.arange(n, dtype=torch.get_default_dtype())  # eq-simple-index
-
-
-def normalised_index(n: int) -> Float[Tensor, "n"]:
-    """P_t = t / (n - 1): always from 0 to 1, so that a step depends on the length (eq-normalised-index).
-
-    >>> normalised_index(5)
-    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
-    """
-    if n < 2:
-        raise ValueError(f"normalised_index: t / (n - 1) needs two positions or more; got {n=}.")
-    return index(n) / (n - 1)  # eq-normalised-index
-
-
-def sinusoids(n: int, d: int) -> Float[Tensor, "n d"]:
-    """Sines and cosines of falling frequency, side by side: each pair of coordinates is a hand of a clock.
-
-    >>> sinusoids(2, 2)
-    tensor([[0.0000, 1.0000],
-            [0.8415, 0.5403]])
-    """
-    angle = index(n)[:, None] / 10_000 ** (torch.arange(0, d, 2) / d)
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :d]
-
-
 class Positions(nn.Module):
     """Adds to every token's vector where it stands. A plain index is one number, added to all coordinates."""
 
@@ -98,30 +69,17 @@ class Positions(nn.Module):
         return X + self.table(torch.arange(n, device=X.device))
 
 
-class Block(nn.Module):
-    """Attention, and a feed-forward network if there is one."""
-
-    def __init__(self, config: StackConfig) -> None:
-        super().__init__()
-        d = config.d_model
-        self.residual = config.residual
-        self.norm = nn.LayerNorm(d) if config.norm else nn.Identity()
-        self.attention = MultiHeadAttention(
+def block_of(config: StackConfig) -> Block:
+    """One layer: attention, and a feed-forward network if there is one."""
+    d = config.d_model
+    return Block(
+        attention=MultiHeadAttention(
             d_model=d, n_heads=config.n_heads, n_kv_heads=config.n_kv_heads, causal=config.causal
-        )
-        self.feed_forward = None
-        if config.d_hidden:
-            before = nn.LayerNorm(d) if config.norm else nn.Identity()
-            inside = (nn.Linear(d, config.d_hidden), nn.ReLU(), nn.Linear(config.d_hidden, d))
-            self.feed_forward = nn.Sequential(before, *inside)
-
-    def forward(self, X: Float[Tensor, "b n d_model"]) -> Float[Tensor, "b n d_model"]:
-        O = self.attention(self.norm(X))
-        X = X + O if self.residual else O
-        if self.feed_forward is None:
-            return X
-        O = self.feed_forward(X)
-        return X + O if self.residual else O
+        ),
+        feed_forward=FeedForward(d_model=d, d_hidden=config.d_hidden) if config.d_hidden else None,
+        norm=nn.LayerNorm if config.norm else nn.Identity,
+        order="pre" if config.residual else "without residual",
+    )
 
 
 class Stack(nn.Module):
@@ -132,7 +90,7 @@ class Stack(nn.Module):
         self.config = config
         self.embed = nn.Embedding(config.vocab, config.d_model)
         self.positions = Positions(config)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
+        self.blocks = nn.ModuleList(block_of(config) for _ in range(config.n_layers))
         self.norm = nn.LayerNorm(config.d_model) if config.norm else nn.Identity()
         self.scores = nn.Linear(config.d_model, config.n_out)
 

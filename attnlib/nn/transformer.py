@@ -28,7 +28,13 @@ def post_norm(X: Float[Tensor, "*b d_model"], norm: Map, sublayer: Map) -> Float
     return norm(X + sublayer(X))
 
 
-ORDERS = {"pre": pre_norm, "post": post_norm}
+@checked
+def without_residual(X: Float[Tensor, "*b d_model"], norm: Map, sublayer: Map) -> Float[Tensor, "*b d_model"]:
+    """f(norm(X)): what the sublayer does not say again is gone."""
+    return sublayer(norm(X))
+
+
+ORDERS = {"pre": pre_norm, "post": post_norm, "without residual": without_residual}
 
 
 class FeedForward(nn.Module):
@@ -73,14 +79,15 @@ class FeedForward(nn.Module):
 class Block(nn.Module):
     """Attention and a feed-forward network, each with its norm and a way around it.
 
-    order    "pre" (the norm stands before the sublayer) or "post" (behind the sum)
+    feed_forward    None leaves it out
+    order           one of ORDERS: the norm stands before the sublayer ("pre") or behind the sum ("post")
     """
 
     def __init__(
         self,
         *,
         attention: MultiHeadAttention,
-        feed_forward: nn.Module,
+        feed_forward: nn.Module | None,
         norm: Callable[[int], nn.Module] = nn.LayerNorm,
         order: str = "pre",
         dropout: float = 0.0,
@@ -90,7 +97,8 @@ class Block(nn.Module):
             raise ValueError(f"block: order must be one of {', '.join(ORDERS)}; got {order!r}.")
         self.order = order
         self.attention, self.feed_forward = attention, feed_forward
-        self.norm_1, self.norm_2 = norm(attention.d_model), norm(attention.d_model)
+        self.norm_1 = norm(attention.d_model)
+        self.norm_2 = None if feed_forward is None else norm(attention.d_model)
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -107,4 +115,5 @@ class Block(nn.Module):
         def attention(Z: Tensor) -> Tensor:
             return self.dropout(self.attention(Z, mask=mask, bias=bias, positions=positions, cache=cache))
 
-        return around(around(X, self.norm_1, attention), self.norm_2, self.feed_forward)
+        X = around(X, self.norm_1, attention)
+        return X if self.feed_forward is None else around(X, self.norm_2, self.feed_forward)
