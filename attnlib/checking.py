@@ -83,13 +83,13 @@ class Axes:
     def read(self, call: "Call", name: str, value: Any) -> None:
         rule, then = KINDS.get(name.split(".")[-1], KINDS[self.kind])
         home = call.library if self.home is Any else self.home
-        kind, way = WAYS[home.__module__]
         if self.kind == "float" and not self.fits(value):
             call.refuse(
                 f"{name} must be an array; got {dtype_of(value)}. Convert it to an array first.", TypeError
             )
         array = self.fits(value)
-        if array and not isinstance(value, home):
+        if array and home and not isinstance(value, home):
+            kind, way = WAYS[home.__module__]
             call.refuse(f"{name} must be {kind}; got {type(value).__name__}. {way}", TypeError)
         if not array or not dtype_of(value).startswith(DTYPES[self.kind]):
             call.refuse(f"{name} must {rule}; got {dtype_of(value)}. {then}", TypeError)

@@ -13,13 +13,14 @@ from attnlib.nn import activations, hard, kernel, monotonic, ops, recurrent, spa
 from attnlib.nn.attention import scaled_dot_product_attention
 from attnlib.nn.debug import checked_values
 from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.reference.recurrent import GRUWeights, LSTMState, LSTMWeights, RNNWeights
 
 N, M, D, H = 5, 3, 4, 2
 META = {"device": "meta"}
 X, Y, V = torch.ones(N, D, **META), torch.ones(M, D, **META), torch.ones(M, 7, **META)
 S, MASK, W = torch.ones(N, M, **META), torch.ones(N, M, **META) > 0, torch.ones(D, D, **META)
 Z, INDEX, v = torch.ones(H, N, D, **META), torch.ones(N, dtype=torch.long, **META), torch.ones(D, **META)
-STATE = recurrent.LSTMState(v, v)
+STATE = LSTMState(v, v)
 WIDE = {times: torch.ones(D, times * D, **META) for times in (1, 3, 4)}
 
 CALLS = {
@@ -83,12 +84,12 @@ CALLS = {
     "keep_top_k": (S, 2),
     "keep_nucleus": (S, 0.5),
     "sample": (S, S[:, 0]),
-    "rnn_cell": (v, v, recurrent.RNNWeights(W, W, v)),
+    "rnn_cell": (v, v, RNNWeights(W, W, v)),
     "rnn_jacobian": (v, W),
     "jacobian_through_time": (W, X),
-    "gru_cell": (v, v, recurrent.GRUWeights(WIDE[3], WIDE[3], WIDE[3][0], WIDE[3][0])),
-    "lstm_cell": (v, STATE, recurrent.LSTMWeights(WIDE[4], WIDE[4], WIDE[4][0])),
-    "unroll": (recurrent.rnn_cell, X, v, recurrent.RNNWeights(W, W, v)),
+    "gru_cell": (v, v, GRUWeights(WIDE[3], WIDE[3], WIDE[3][0], WIDE[3][0])),
+    "lstm_cell": (v, STATE, LSTMWeights(WIDE[4], WIDE[4], WIDE[4][0])),
+    "unroll": (recurrent.rnn_cell, X, v, RNNWeights(W, W, v)),
     "dot_scores": (X, Y),
     "scaled_dot_scores": (X, Y),
     "multiplicative_scores": (X, Y, W),

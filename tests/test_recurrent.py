@@ -49,10 +49,9 @@ def flat(name, cell_or_backward, backward=False):
 
 
 def to_twin(value, requires_grad=False):
-    """NumPy arrays, also in the NamedTuples of the reference, as tensors in those of nn."""
+    """NumPy arrays, also in NamedTuples, as tensors."""
     if isinstance(value, tuple):
-        kind = getattr(nn_recurrent, type(value).__name__)
-        return kind(*(to_twin(part, requires_grad) for part in value))
+        return type(value)(*(to_twin(part, requires_grad) for part in value))
     return torch.tensor(value, requires_grad=requires_grad)
 
 

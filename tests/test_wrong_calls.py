@@ -126,7 +126,6 @@ class Maker:
 
 def rnn(maker):
     kind = next(value for name, value in vars(recurrent).items() if name in TUPLES.values())
-    kind = getattr(importlib.import_module(maker.function.__module__), kind.__name__, kind)
     return maker.of(kind, "")
 
 

@@ -1,50 +1,21 @@
 """Recurrent cells: a state of fixed size that is rewritten at every step, and the Jacobian that one step multiplies.
 
 The book derives them in eq-recurrence, eq-rnn, eq-gru, eq-lstm, eq-rnn-jacobian and eq-jacobian-product (Chapter 1).
-The twin with the backwards written out is `attnlib.reference.recurrent`; PyTorch's own cells compute the same, and
-`weights_of` brings their weights into the book's shape (in, out).
+The twin with the backwards written out is `attnlib.reference.recurrent`, whose tuples hold tensors here; PyTorch's own
+cells compute the same, and `weights_of` brings their weights into the book's shape (in, out).
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from attnlib.nn.ops import linear
+from attnlib.reference.recurrent import GRUWeights, LSTMState, LSTMWeights, RNNWeights
 from attnlib.shapes import Float, Number, checked
 
 State = TypeVar("State")
-
-
-class RNNWeights(NamedTuple):
-    W_x: Float[Tensor, "d_in d"]
-    W_h: Float[Tensor, "d d"]
-    b: Float[Tensor, "d"]
-
-
-class GRUWeights(NamedTuple):
-    """Three blocks side by side: reset r, update z, candidate g. Two biases, because r stands between those of g."""
-
-    W_x: Float[Tensor, "d_in 3d"]
-    W_h: Float[Tensor, "d 3d"]
-    b_x: Float[Tensor, "3d"]
-    b_h: Float[Tensor, "3d"]
-
-
-class LSTMWeights(NamedTuple):
-    """Four blocks side by side: input gate i, forget gate f, candidate g, output gate o."""
-
-    W_x: Float[Tensor, "d_in 4d"]
-    W_h: Float[Tensor, "d 4d"]
-    b: Float[Tensor, "4d"]
-
-
-class LSTMState(NamedTuple):
-    """What an LSTM carries from step to step: the state h that others see, and the memory c behind it."""
-
-    h: Float[Tensor, "*b d"]
-    c: Float[Tensor, "*b d"]
 
 
 @checked

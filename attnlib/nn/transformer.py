@@ -98,7 +98,7 @@ class Block(nn.Module):
         self.order = order
         self.attention, self.feed_forward = attention, feed_forward
         self.norm_1 = norm(attention.d_model)
-        self.norm_2 = None if feed_forward is None else norm(attention.d_model)
+        self.norm_2 = nn.Identity() if feed_forward is None else norm(attention.d_model)
         self.dropout = nn.Dropout(dropout)
 
     def forward(

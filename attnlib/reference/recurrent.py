@@ -25,9 +25,9 @@ def sigmoid(X: Float[Array, "*s"]) -> Float[Array, "*s"]:
 
 
 class RNNWeights(NamedTuple):
-    W_x: Float[Array, "d_in d"]
-    W_h: Float[Array, "d d"]
-    b: Float[Array, "d"]
+    W_x: Float[Any, "d_in d"]
+    W_h: Float[Any, "d d"]
+    b: Float[Any, "d"]
 
 
 class RNNCache(NamedTuple):
@@ -115,10 +115,10 @@ def orthogonal(
 class GRUWeights(NamedTuple):
     """Three blocks side by side: reset r, update z, candidate g. Two biases, because r stands between those of g."""
 
-    W_x: Float[Array, "d_in 3d"]
-    W_h: Float[Array, "d 3d"]
-    b_x: Float[Array, "3d"]
-    b_h: Float[Array, "3d"]
+    W_x: Float[Any, "d_in 3d"]
+    W_h: Float[Any, "d 3d"]
+    b_x: Float[Any, "3d"]
+    b_h: Float[Any, "3d"]
 
 
 class GRUCache(NamedTuple):
@@ -170,16 +170,16 @@ def gru_cell_backward(
 class LSTMState(NamedTuple):
     """What an LSTM carries from step to step: the state h that others see, and the memory c behind it."""
 
-    h: Float[Array, "*b d"]
-    c: Float[Array, "*b d"]
+    h: Float[Any, "*b d"]
+    c: Float[Any, "*b d"]
 
 
 class LSTMWeights(NamedTuple):
     """Four blocks side by side: input gate i, forget gate f, candidate g, output gate o."""
 
-    W_x: Float[Array, "d_in 4d"]
-    W_h: Float[Array, "d 4d"]
-    b: Float[Array, "4d"]
+    W_x: Float[Any, "d_in 4d"]
+    W_h: Float[Any, "d 4d"]
+    b: Float[Any, "4d"]
 
 
 class LSTMCache(NamedTuple):
