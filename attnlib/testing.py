@@ -1,6 +1,6 @@
 """What tests and exercises measure with: one table of tolerances, central differences, weights copied between twins."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,29 +93,35 @@ def copy_weights(weights: Any, module: Any) -> None:
     """
     import torch
 
-    targets = [(W, _home(name, W, module)) for name, W in weights._asdict().items()]
     with torch.no_grad():
-        for W, target in targets:
-            if target is not None:
-                target.copy_(torch.from_numpy(np.array(W)))
+        for W, home, turned in _homes(weights, module):
+            home.copy_(torch.from_numpy(np.array(W.T if turned else W)))
 
 
-def _home(name: str, W: Any, module: Any) -> Any:
-    """The tensor of the module that the weight `name` goes to, as (in, out); None for a bias that neither has."""
+def _homes(weights: Any, module: Any) -> list[tuple[Any, Any, bool]]:
+    """Each weight, the module's tensor for it, and whether that is stored as (out, in)."""
+    homes = [(W, *_home(name, W, module)) for name, W in weights._asdict().items()]
+    return [one for one in homes if one[1] is not None]
+
+
+def _home(name: str, W: Any, module: Any) -> tuple[Any, bool]:
+    """The tensor of the module that the weight `name` goes to; None for a bias that neither has."""
     import torch
 
     home = getattr(module, name, None)
     if home is None and name.startswith("b_"):
         home = getattr(getattr(module, f"W_{name[2:]}", None), "bias", None)
     if home is None and W is None:
-        return None
+        return None, False
     if home is None:
         raise ValueError(f"copy_weights: {type(module).__name__} must have a weight {name}; it has none.")
-    target = home.weight.T if isinstance(home, torch.nn.Linear) else home
-    if W is None or W.shape != tuple(target.shape):
+    turned = isinstance(home, torch.nn.Linear)
+    home = home.weight if isinstance(home, torch.nn.Linear) else home
+    shape = tuple(home.T.shape if turned else home.shape)
+    if W is None or W.shape != shape:
         came = "None" if W is None else W.shape
-        raise ValueError(f"copy_weights: {name} must be (in, out) = {tuple(target.shape)}; got {came}.")
-    return target
+        raise ValueError(f"copy_weights: {name} must be (in, out) = {shape}; got {came}.")
+    return home, turned
 
 
 def check_twin(
@@ -124,20 +130,44 @@ def check_twin(
     twin: Callable[..., Any],
     arrays: Sequence[Any],
     rng: np.random.Generator,
+    parameters: Any = None,
+    module: Any = None,
 ) -> None:
     """A forward and its hand-derived backward against the twin and its autograd, for a random output gradient.
 
-    twin        the function of `attnlib.nn`, or a module's: the same arrays as tensors -> the output
+    twin          the function of `attnlib.nn`, or a module's: the same arrays as tensors -> the output
+    arrays        arrays, or NamedTuples of them
+    parameters    what `forward` takes behind the arrays; `module` gets it copied, and is asked for its gradients
     """
     import torch
 
-    output, cache = forward(*arrays)
-    dY = rng.normal(size=np.shape(output)).astype(output.dtype)
-    gradients = backward(dY, cache)
-    gradients = (gradients,) if isinstance(gradients, np.ndarray) else gradients
-    tensors = [torch.tensor(array, requires_grad=True) for array in arrays]
-    Y = twin(*tensors)
-    kind = str(output.dtype)
-    assert_close(Y, output, kind)
-    for tensor, gradient in zip(torch.autograd.grad(Y, tensors, torch.tensor(dY)), gradients, strict=True):
-        assert_close(tensor, gradient, kind)
+    output, cache = forward(*arrays) if parameters is None else forward(*arrays, parameters)
+    dY = [rng.normal(size=np.shape(O)).astype(O.dtype) for O in _leaves(output)]
+    gradients = _leaves(backward(_filled(output, iter(dY)), cache))
+    leaves = [torch.tensor(array, requires_grad=True) for array in _leaves(tuple(arrays))]
+    homes = [] if parameters is None else _homes(parameters, module)
+    if homes:
+        copy_weights(parameters, module)
+    Y = _leaves(twin(*_filled(tuple(arrays), iter(leaves))))
+    for O, one in zip(_leaves(output), Y, strict=True):
+        assert_close(one, O, str(O.dtype))
+    learned = [home for _, home, _ in homes]
+    slopes = torch.autograd.grad(Y, [*leaves, *learned], [torch.tensor(d) for d in dY])
+    turned = [*(False for _ in leaves), *(turn for *_, turn in homes)]
+    for slope, turn, gradient in zip(slopes, turned, gradients, strict=True):
+        assert_close(slope.T if turn else slope, gradient, str(gradient.dtype))
+
+
+def _leaves(values: Any) -> list[Any]:
+    """The arrays in NamedTuples and tuples, one behind the other; None is none."""
+    if isinstance(values, tuple):
+        return [leaf for value in values for leaf in _leaves(value)]
+    return [] if values is None else [values]
+
+
+def _filled(like: Any, leaves: Iterator[Any]) -> Any:
+    """The tuple again, with other leaves."""
+    if isinstance(like, tuple):
+        values = [_filled(one, leaves) for one in like]
+        return type(like)(*values) if hasattr(like, "_fields") else tuple(values)
+    return None if like is None else next(leaves)

@@ -13,7 +13,7 @@ from attnlib.nn import scores as nn_scores
 from attnlib.nn.debug import checked_values
 from attnlib.reference import attention
 from attnlib.reference.attention import AttentionWeights
-from attnlib.testing import assert_close, check_gradients, copy_weights
+from attnlib.testing import assert_close, check_gradients, check_twin, copy_weights
 
 B, N, M, D_K, D_V, D_IN = 2, 3, 5, 7, 11, 13
 
@@ -63,15 +63,14 @@ def test_the_backward_is_the_slope(arrays, mask, masked, rng):
         return attention.scaled_dot_product_attention(*arrays, seen)
 
     check_gradients(forward, attention.scaled_dot_product_attention_backward, arrays, rng)
-    O, cache = forward(*arrays)
-    dO = rng.normal(size=O.shape)
-    leaves = tensors(arrays, requires_grad=True)
-    twin = nn_attention.scaled_dot_product_attention(*leaves, torch.tensor(mask) if masked else None)
-    (twin * torch.tensor(dO)).sum().backward()
-    for gradient, leaf in zip(
-        attention.scaled_dot_product_attention_backward(dO, cache), leaves, strict=True
-    ):
-        assert_close(gradient, leaf.grad.numpy(), "float64")
+    given = torch.tensor(mask) if masked else None
+    check_twin(
+        forward,
+        attention.scaled_dot_product_attention_backward,
+        lambda *arrays: nn_attention.scaled_dot_product_attention(*arrays, given),
+        arrays,
+        rng,
+    )
 
 
 def test_a_query_that_may_look_nowhere_gets_zeros_and_gives_none(arrays, mask, rng):
@@ -150,13 +149,9 @@ def test_the_layers_backward_is_the_slope(layer, rng):
 
     check_gradients(forward, backward, [X_Q, X, *weights], rng)
     module = nn_attention.AttentionLayer(d_model=D_K, d_source=D_IN, d_k=N, d_v=D_V).double()
-    copy_weights(weights, module)
-    Y, cache = forward(X_Q, X, *weights)
-    dY, leaves = rng.normal(size=Y.shape), tensors([X_Q, X], requires_grad=True)
-    (module(*leaves) * torch.tensor(dY)).sum().backward()
-    of_module = [*(leaf.grad for leaf in leaves), *(W.grad.T for W in module.parameters())]
-    for gradient, expected in zip(backward(dY, cache), of_module, strict=True):
-        assert_close(gradient, expected, "float64")
+    check_twin(
+        attention.attention_layer, attention.attention_layer_backward, module, [X_Q, X], rng, weights, module
+    )
 
 
 def test_nothing_leaks_across_the_batch(arrays):

@@ -8,7 +8,7 @@ from attnlib.nn import gates as nn_gates
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.reference import gates
 from attnlib.reference.multihead import MultiHeadWeights, multi_head_as_sum, multi_head_attention
-from attnlib.testing import assert_close, check_gradients, copy_weights
+from attnlib.testing import assert_close, check_gradients, check_twin
 
 B, N, M, H, D_K = 2, 3, 5, 3, 7
 D = H * D_K
@@ -34,32 +34,26 @@ def test_gates_of_one_change_nothing_and_a_gate_of_zero_takes_the_head_out(layer
 def test_the_backward_is_the_slope_and_equals_the_twin(shape, rng):
     Z, g = rng.normal(size=(B, H, M, D_K)), rng.normal(size=shape)
     check_gradients(gates.gate_heads, gates.gate_heads_backward, [Z, g], rng)
-    leaves = [torch.tensor(array, requires_grad=True) for array in (Z, g)]
-    G, cache = gates.gate_heads(Z, g)
-    twin, dG = nn_gates.gate_heads(*leaves), rng.normal(size=G.shape)
-    assert_close(G, twin, "float64")
-    (twin * torch.tensor(dG)).sum().backward()
-    for gradient, leaf in zip(gates.gate_heads_backward(dG, cache), leaves, strict=True):
-        assert_close(gradient, leaf.grad, "float64")
+    check_twin(gates.gate_heads, gates.gate_heads_backward, nn_gates.gate_heads, [Z, g], rng)
 
 
 @pytest.mark.parametrize("shape", [(H,), (B, H)])
 def test_the_whole_layer_and_its_slope_equal_the_twin(layer, shape, rng):
     (X_Q, X, weights), g, mask = layer, rng.normal(size=shape), rng.random((B, M, N)) < 0.7
     module = MultiHeadAttention(d_model=D, n_heads=H).double()
-    copy_weights(weights, module)
-    leaves = [torch.tensor(array, requires_grad=True) for array in (X_Q, X, g)]
-    Y, cache = gates.gated_multi_head_attention(X_Q, X, weights, g, mask)
-    with nn_gates.gated_heads(module, leaves[2]):
-        twin = module(*leaves[:2], torch.tensor(mask))
-    assert_close(Y, twin, "float64")
-    dY = rng.normal(size=Y.shape)
-    (twin * torch.tensor(dY)).sum().backward()
-    dX_Q, dX, d_weights, d_gates = gates.gated_multi_head_attention_backward(dY, cache)
-    maps = [module.W_Q, module.W_K, module.W_V, module.W_O]
-    of_module = [leaf.grad for leaf in leaves] + [W.weight.grad.T for W in maps] + [W.bias.grad for W in maps]
-    for gradient, expected in zip([dX_Q, dX, d_gates, *d_weights], of_module, strict=True):
-        assert_close(gradient, expected, "float64")
+
+    def forward(X_Q, X, g, weights):
+        return gates.gated_multi_head_attention(X_Q, X, weights, g, mask)
+
+    def backward(dY, cache):
+        dX_Q, dX, d_weights, dg = gates.gated_multi_head_attention_backward(dY, cache)
+        return dX_Q, dX, dg, d_weights
+
+    def twin(X_Q, X, g):
+        with nn_gates.gated_heads(module, g):
+            return module(X_Q, X, torch.tensor(mask))
+
+    check_twin(forward, backward, twin, [X_Q, X, g], rng, weights, module)
 
 
 def test_the_slope_by_finite_differences_of_the_whole_layer(layer, rng):

@@ -17,7 +17,7 @@ from attnlib.reference.multihead import (
     multi_head_attention,
     multi_head_attention_backward,
 )
-from attnlib.testing import assert_close, central_difference, check_gradients, copy_weights
+from attnlib.testing import assert_close, central_difference, check_gradients, check_twin
 
 B, N, M, H, D_K = 2, 3, 5, 6, 7
 D, D_SOURCE = H * D_K, 11
@@ -83,18 +83,18 @@ def test_the_backward_is_the_slope(groups, rng):
 def test_the_module_equals_the_reference_and_so_do_its_slopes(inputs, groups, rng):
     weights, mask = random_weights(rng, groups), rng.random((B, M, N)) < 0.7
     module = MultiHeadAttention(d_model=D, n_heads=H, n_kv_heads=groups, d_source=D_SOURCE).double()
-    copy_weights(weights, module)
-    leaves = [torch.tensor(array, requires_grad=True) for array in inputs]
-    Y, cache = grouped_query_attention(*inputs, weights, H, groups, mask)
-    twin, dY = module(*leaves, torch.tensor(mask)), rng.normal(size=Y.shape)
-    assert_close(Y, twin, "float64")
-    assert_close(cache.P, module.attention_weights(*leaves, torch.tensor(mask)), "float64")
-    (twin * torch.tensor(dY)).sum().backward()
-    dX_Q, dX, d_weights = grouped_query_attention_backward(dY, cache)
-    maps = [module.W_Q, module.W_K, module.W_V, module.W_O]
-    of_module = [leaf.grad for leaf in leaves] + [W.weight.grad.T for W in maps] + [W.bias.grad for W in maps]
-    for gradient, expected in zip([dX_Q, dX, *d_weights], of_module, strict=True):
-        assert_close(gradient, expected, "float64")
+    check_twin(
+        lambda X_Q, X, weights: grouped_query_attention(X_Q, X, weights, H, groups, mask),
+        grouped_query_attention_backward,
+        lambda *inputs: module(*inputs, torch.tensor(mask)),
+        inputs,
+        rng,
+        weights,
+        module,
+    )
+    _, cache = grouped_query_attention(*inputs, weights, H, groups, mask)
+    given = map(torch.tensor, (*inputs, mask))
+    assert_close(cache.P, module.attention_weights(*given), "float64")
 
 
 def test_repeated_heads_stand_together_and_their_gradients_add(rng):

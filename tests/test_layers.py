@@ -13,7 +13,7 @@ from attnlib.reference.layers import (
     self_attention_backward,
 )
 from attnlib.reference.masks import causal_mask, combine_masks, padding_mask
-from attnlib.testing import assert_close, check_gradients, copy_weights
+from attnlib.testing import assert_close, check_gradients, check_twin
 
 B, N, M, D_K, D_V, D_X, D_Y = 2, 3, 5, 7, 11, 13, 17
 
@@ -35,16 +35,17 @@ def test_self_attention_and_its_slope_equal_the_twin(rng):
 
     check_gradients(forward, backward, [X, *weights], rng)
     module = SelfAttention(d_model=D_X, d_k=D_K, d_v=D_V).double()
-    copy_weights(weights, module.layer)
-    O, cache = forward(X, *weights)
-    leaf, dO = torch.tensor(X, requires_grad=True), rng.normal(size=O.shape)
-    twin = module(leaf, torch.tensor(mask))
-    assert_close(O, twin, "float64")
-    assert_close(cache.attention.P, module.attention_weights(leaf, torch.tensor(mask)), "float64")
-    (twin * torch.tensor(dO)).sum().backward()
-    of_module = [leaf.grad, *(W.grad.T for W in module.parameters())]
-    for gradient, expected in zip(backward(dO, cache), of_module, strict=True):
-        assert_close(gradient, expected, "float64")
+    check_twin(
+        lambda X, weights: self_attention(X, weights, mask),
+        self_attention_backward,
+        lambda X: module(X, torch.tensor(mask)),
+        [X],
+        rng,
+        weights,
+        module.layer,
+    )
+    _, cache = forward(X, *weights)
+    assert_close(cache.attention.P, module.attention_weights(*map(torch.tensor, (X, mask))), "float64")
 
 
 def test_cross_attention_and_its_slope_equal_the_twin(rng):
@@ -59,17 +60,10 @@ def test_cross_attention_and_its_slope_equal_the_twin(rng):
 
     check_gradients(forward, backward, [X, Y, *weights], rng)
     module = CrossAttention(d_model=D_X, d_source=D_Y, d_k=D_K, d_v=D_V).double()
-    copy_weights(weights, module.layer)
+    check_twin(cross_attention, cross_attention_backward, module, [X, Y], rng, weights, module.layer)
     O, cache = forward(X, Y, *weights)
     assert O.shape == (B, M, D_V)
-    leaves = [torch.tensor(X, requires_grad=True), torch.tensor(Y, requires_grad=True)]
-    twin, dO = module(*leaves), rng.normal(size=O.shape)
-    assert_close(O, twin, "float64")
-    assert_close(cache.attention.P, module.attention_weights(*leaves), "float64")
-    (twin * torch.tensor(dO)).sum().backward()
-    of_module = [*(leaf.grad for leaf in leaves), *(W.grad.T for W in module.parameters())]
-    for gradient, expected in zip(backward(dO, cache), of_module, strict=True):
-        assert_close(gradient, expected, "float64")
+    assert_close(cache.attention.P, module.attention_weights(*map(torch.tensor, (X, Y))), "float64")
 
 
 def test_self_attention_is_cross_attention_to_oneself_with_the_gradients_added(rng):

@@ -11,7 +11,7 @@ from attnlib.reference import multihead
 from attnlib.reference.attention import AttentionWeights, attention_layer
 from attnlib.reference.masks import causal_mask, combine_masks, padding_mask
 from attnlib.reference.multihead import MultiHeadWeights, multi_head_attention, multi_head_attention_backward
-from attnlib.testing import assert_close, check_gradients, copy_weights
+from attnlib.testing import assert_close, check_gradients, check_twin, copy_weights
 
 B, N, M, H, D_K, D_V, D_Q, D_SOURCE, D_OUT = 2, 3, 5, 3, 7, 11, 13, 17, 19
 D = H * D_K
@@ -91,49 +91,46 @@ def test_without_biases_there_are_no_gradients_of_biases(inputs, rng):
         assert [db is None for db in d_weights] == [False] * 4 + [True] * 4
 
 
-def gradients_of(module, Y, dY, leaves):
-    (Y * torch.tensor(dY)).sum().backward()
-    maps = [module.W_Q, module.W_K, module.W_V, module.W_O]
-    biases = [linear.bias for linear in maps if linear.bias is not None]
-    return [
-        *(leaf.grad for leaf in leaves),
-        *(linear.weight.grad.T for linear in maps),
-        *(b.grad for b in biases),
-    ]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bias", [True, False])
 def test_the_module_equals_the_reference_and_so_do_its_slopes(masks, kind, bias, rng):
     weights, mask = square_weights(rng, D_SOURCE, bias), masks[kind]
     X_Q, X = rng.normal(size=(B, M, D)), rng.normal(size=(B, N, D_SOURCE))
     module = twin_of(weights, d_model=D, n_heads=H, d_source=D_SOURCE)
-    leaves = [torch.tensor(array, requires_grad=True) for array in (X_Q, X)]
     given = None if mask is None else torch.tensor(mask)
-    Y, cache = multi_head_attention(X_Q, X, weights, H, mask)
-    twin = module(*leaves, given)
-    assert_close(Y, twin, "float64")
-    assert_close(cache.P, module.attention_weights(*leaves, given), "float64")
+    check_twin(
+        lambda X_Q, X, weights: multi_head_attention(X_Q, X, weights, H, mask),
+        multi_head_attention_backward,
+        lambda X_Q, X: module(X_Q, X, given),
+        [X_Q, X],
+        rng,
+        weights,
+        module,
+    )
+    inputs = [*map(torch.tensor, (X_Q, X)), given]
+    P = multi_head_attention(X_Q, X, weights, H, mask)[1].P
     C = multihead.multi_head_as_sum(X_Q, X, weights, H, mask)[1].C
-    assert_close(C, module.contributions(*leaves, given), "float64")
-    dY = rng.normal(size=Y.shape)
-    dX_Q, dX, d_weights = multi_head_attention_backward(dY, cache)
-    ours = [dX_Q, dX, *(gradient for gradient in d_weights if gradient is not None)]
-    for gradient, expected in zip(ours, gradients_of(module, twin, dY, leaves), strict=True):
-        assert_close(gradient, expected, "float64")
+    assert_close(P, module.attention_weights(*inputs), "float64")
+    assert_close(C, module.contributions(*inputs), "float64")
 
 
 def test_self_attention_adds_the_two_gradients_of_its_input(rng):
     weights, X = square_weights(rng), rng.normal(size=(B, M, D))
-    module, leaf = twin_of(weights, d_model=D, n_heads=H), torch.tensor(X, requires_grad=True)
-    Y, cache = multi_head_attention(X, X, weights, H, causal_mask(M))
-    twin, dY = module(leaf, mask=torch.tensor(causal_mask(M))), rng.normal(size=Y.shape)
-    assert_close(Y, twin, "float64")
-    dX_Q, dX, d_weights = multi_head_attention_backward(dY, cache)
-    for gradient, expected in zip(
-        [dX_Q + dX, *d_weights], gradients_of(module, twin, dY, [leaf]), strict=True
-    ):
-        assert_close(gradient, expected, "float64")
+    module = twin_of(weights, d_model=D, n_heads=H)
+
+    def backward(dY, cache):
+        dX_Q, dX, d_weights = multi_head_attention_backward(dY, cache)
+        return dX_Q + dX, d_weights
+
+    check_twin(
+        lambda X, weights: multi_head_attention(X, X, weights, H, causal_mask(M)),
+        backward,
+        lambda X: module(X, mask=torch.tensor(causal_mask(M))),
+        [X],
+        rng,
+        weights,
+        module,
+    )
 
 
 def test_one_head_is_the_attention_layer_and_a_linear_map(inputs, rng):

@@ -9,7 +9,7 @@ import torch
 from attnlib.nn import recurrent as nn_recurrent
 from attnlib.reference import recurrent
 from attnlib.reference.recurrent import GRUWeights, LSTMState, LSTMWeights, RNNWeights
-from attnlib.testing import assert_close, central_difference, check_gradients
+from attnlib.testing import assert_close, central_difference, check_gradients, check_twin
 
 B, T, D_IN, D = 2, 5, 3, 7
 # name: the weights, how many blocks of width D they have, PyTorch's cell, PyTorch's layer
@@ -96,15 +96,9 @@ def test_the_backward_of_a_cell_is_the_slope(name, batch, rng):
 
 @pytest.mark.parametrize("name", CELLS)
 def test_the_backward_of_a_cell_is_its_twins(name, rng):
-    x, state, weights = rng.normal(size=(B, D_IN)), some_state(name, rng, (B,)), some_weights(name, rng)
-    new, cache = getattr(recurrent, f"{name}_cell")(x, state, weights)
-    d_new = some_state(name, rng, (B,))
-    gradients = leaves_of(*getattr(recurrent, f"{name}_cell_backward")(d_new, cache))
-    inputs = [to_twin(value, requires_grad=True) for value in (x, state, weights)]
-    new_twin = getattr(nn_recurrent, f"{name}_cell")(*inputs)
-    loss = twin_loss([new_twin], [d_new])
-    for gradient, slope in zip(gradients, torch.autograd.grad(loss, leaves_of(*inputs)), strict=True):
-        assert_close(gradient, slope.numpy(), "float64")
+    arrays = [rng.normal(size=(B, D_IN)), some_state(name, rng, (B,)), some_weights(name, rng)]
+    cell, backward = getattr(recurrent, f"{name}_cell"), getattr(recurrent, f"{name}_cell_backward")
+    check_twin(cell, backward, getattr(nn_recurrent, f"{name}_cell"), arrays, rng)
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -130,21 +124,27 @@ def test_a_cell_along_a_sequence_is_pytorchs_layer(name, rng):
 def test_backpropagation_through_time_is_the_slope_of_all_states(name, rng):
     X, state, weights = rng.normal(size=(B, T, D_IN)), some_state(name, rng, (B,)), some_weights(name, rng)
     cell, cell_backward = getattr(recurrent, f"{name}_cell"), getattr(recurrent, f"{name}_cell_backward")
+
+    def forward(*arrays):
+        states, caches = recurrent.unroll(cell, *arrays)
+        return tuple(states), caches
+
+    def backward(d_states, caches):
+        return recurrent.unroll_backward(cell_backward, d_states, caches)
+
+    def twin(*arrays):
+        return tuple(nn_recurrent.unroll(getattr(nn_recurrent, f"{name}_cell"), *arrays))
+
+    check_twin(forward, backward, twin, [X, state, weights], rng)
     states, caches = recurrent.unroll(cell, X, state, weights)
     d_states = [some_state(name, rng, (B,)) for _ in states]
-    gradients = leaves_of(*recurrent.unroll_backward(cell_backward, d_states, caches))
-
-    inputs = [to_twin(value, requires_grad=True) for value in (X, state, weights)]
-    twin = nn_recurrent.unroll(getattr(nn_recurrent, f"{name}_cell"), *inputs)
-    loss = twin_loss(twin, d_states)
-    for gradient, slope in zip(gradients, torch.autograd.grad(loss, leaves_of(*inputs)), strict=True):
-        assert_close(gradient, slope.numpy(), "float64")
+    dX, *_ = recurrent.unroll_backward(cell_backward, d_states, caches)
 
     def loss_of(X):
         new = leaves_of(*recurrent.unroll(cell, X, state, weights)[0])
         return np.array(sum((a * b).sum() for a, b in zip(new, leaves_of(*d_states), strict=True)))
 
-    assert_close(gradients[0], central_difference(loss_of, X, np.array(1.0)), "central difference")
+    assert_close(dX, central_difference(loss_of, X, np.array(1.0)), "central difference")
 
 
 @pytest.mark.parametrize("batch", [(), (B,)])

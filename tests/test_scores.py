@@ -9,7 +9,7 @@ import torch
 from attnlib.nn import scores as nn_scores
 from attnlib.reference import scores
 from attnlib.reference.ops import unit
-from attnlib.testing import assert_close, check_gradients
+from attnlib.testing import assert_close, check_gradients, check_twin
 
 B, N, M, D_K, D_Q, D_A = 2, 3, 5, 7, 11, 13
 # name: the shapes of the arrays, and the formula for one pair
@@ -48,12 +48,7 @@ def test_the_backward_is_the_slope(name, batch, rng):
     arrays = arrays_for(name, batch, rng)
     forward, backward = getattr(scores, f"{name}_scores"), getattr(scores, f"{name}_scores_backward")
     check_gradients(forward, backward, arrays, rng)
-    S, cache = forward(*arrays)
-    dS = rng.normal(size=S.shape)
-    leaves = [torch.tensor(array, requires_grad=True) for array in arrays]
-    (getattr(nn_scores, f"{name}_scores")(*leaves) * torch.tensor(dS)).sum().backward()
-    for gradient, leaf in zip(backward(dS, cache), leaves, strict=True):
-        assert_close(gradient, leaf.grad.numpy(), "float64")
+    check_twin(forward, backward, getattr(nn_scores, f"{name}_scores"), arrays, rng)
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -70,15 +65,10 @@ def test_float32_in_float32_out_and_inputs_unchanged(name, rng):
 
 def test_location_scores_read_the_query_alone(rng):
     Q, W = rng.normal(size=(B, M, D_Q)), rng.normal(size=(D_Q, N))
-    S, _ = scores.location_scores(Q, W)
-    assert_close(S, nn_scores.location_scores(torch.tensor(Q), torch.tensor(W)).numpy(), "float64")
     check_gradients(scores.location_scores, scores.location_scores_backward, [Q, W], rng)
-    dS = rng.normal(size=S.shape)
-    leaves = [torch.tensor(array, requires_grad=True) for array in (Q, W)]
-    (nn_scores.location_scores(*leaves) * torch.tensor(dS)).sum().backward()
-    by_hand = scores.location_scores_backward(dS, scores.location_scores(Q, W)[1])
-    for gradient, leaf in zip(by_hand, leaves, strict=True):
-        assert_close(gradient, leaf.grad, "float64")
+    check_twin(
+        scores.location_scores, scores.location_scores_backward, nn_scores.location_scores, [Q, W], rng
+    )
 
 
 def test_the_additive_score_never_exceeds_the_sum_of_v(rng):

@@ -1,5 +1,6 @@
 """The measuring tools catch what they are meant to catch."""
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,14 @@ from attnlib.nn.scores import AdditiveScore
 from attnlib.reference.attention import AttentionWeights
 from attnlib.reference.ops import softmax, softmax_backward
 from attnlib.reference.scores import additive_scores
-from attnlib.testing import assert_close, central_difference, check_gradients, copy_weights, tolerance
+from attnlib.testing import (
+    assert_close,
+    central_difference,
+    check_gradients,
+    check_twin,
+    copy_weights,
+    tolerance,
+)
 
 
 def with_output(X):
@@ -100,3 +108,28 @@ def test_a_gradient_too_few_is_noticed(rng):
     X = rng.normal(size=(3, 5))
     with pytest.raises(ValueError, match="shorter"):
         check_gradients(lambda X, Y: (X + Y, None), lambda dY, cache: (dY,), [X, X], rng)
+
+
+class Line(NamedTuple):
+    W_1: np.ndarray
+    b_1: np.ndarray
+
+
+@pytest.mark.parametrize("wrong", [None, "output", 0, 1, 2])
+def test_a_twin_is_compared_in_its_output_and_in_every_gradient(wrong, rng):
+    module = torch.nn.Module()
+    module.W_1 = torch.nn.Linear(2, 3).double()
+
+    def forward(X, line):
+        return X @ line.W_1 + line.b_1 + (wrong == "output"), (X, line)
+
+    def backward(dY, cache):
+        X, line = cache
+        gradients = [dY @ line.W_1.T, X.T @ dY, dY.sum(axis=0)]
+        if wrong in (0, 1, 2):
+            gradients[wrong] = gradients[wrong] + 1e-6
+        return gradients[0], Line(*gradients[1:])
+
+    line = Line(rng.normal(size=(2, 3)), rng.normal(size=3))
+    with pytest.raises(AssertionError) if wrong is not None else nullcontext():
+        check_twin(forward, backward, lambda X: module.W_1(X), [rng.normal(size=(5, 2))], rng, line, module)

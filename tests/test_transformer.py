@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from attnlib.nn.transformer import FeedForward
 from attnlib.reference import transformer
 from attnlib.reference.transformer import (
     FeedForwardParameters,
@@ -11,7 +12,7 @@ from attnlib.reference.transformer import (
     feed_forward,
     feed_forward_backward,
 )
-from attnlib.testing import assert_close, check_gradients
+from attnlib.testing import assert_close, check_gradients, check_twin
 
 B, N, D, HIDDEN = 2, 3, 5, 11
 
@@ -30,6 +31,14 @@ def test_the_feed_forward_network_has_its_slope(rng):
         return dX, *d_learned
 
     check_gradients(forward, backward, [rng.normal(size=(B, N, D)), *parameters(rng)], rng)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_feed_forward_network_and_all_its_slopes_are_the_twins(dtype, rng):
+    module = FeedForward(d_model=D, d_hidden=HIDDEN).to(torch.tensor(dtype(0)).dtype)
+    learned = FeedForwardParameters(*(array.astype(dtype) for array in parameters(rng)))
+    X = rng.normal(size=(B, N, D)).astype(dtype)
+    check_twin(feed_forward, feed_forward_backward, module, [X], rng, learned, module)
 
 
 @pytest.mark.parametrize("way", ["pre_norm", "post_norm"])
