@@ -145,7 +145,7 @@ def test_a_tap_elsewhere_hides_what_is_shown(browser: Any, origin: str) -> None:
     with Opened(browser, origin + SOFTMAX, 390) as opened:
         opened.page.locator("a.term").first.tap()
         assert opened.page.locator("#preview").is_visible()
-        opened.page.locator("h1").tap()
+        opened.page.locator(".bd-article h1").tap()
         assert opened.page.locator("#preview").count() == 0
 
 

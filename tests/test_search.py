@@ -139,7 +139,7 @@ def test_a_result_shows_whole_words_of_its_page_and_no_code(
         stored = opened.page.evaluate("() => searchData.entries.map(entry => entry[3])")
     assert all("softmax" in text.lower() for text in texts[:3])
     assert [text for text in texts if re.search(r"\bimport |Contents|min to read|Colab", text)] == []
-    assert marks and all(re.fullmatch(r"softmax(es)?", mark.lower()) for mark in marks)
+    assert marks and all(re.fullmatch(r"softmax(es|_j)?", mark.lower()) for mark in marks)
     for text in texts:
         start, end = text[:2] == "… ", text[-2:] == " …"
         piece = text[2 * start : len(text) - 2 * end]
@@ -252,5 +252,5 @@ def test_marks_change_nothing_of_the_page(width: int, browser: Any, origin: str)
 def test_a_place_with_a_name_of_its_own_is_found_without_marks(browser: Any, origin: str) -> None:
     with Opened(browser, f"{origin}search.html?q=C007") as opened:
         opened.page.locator("#search-results li a").first.click()
-        opened.page.wait_for_url("**/claims.html**#c007")
+        opened.page.wait_for_url(re.compile("#c007$"))  # its box, or its row
         assert opened.page.evaluate(MARKED) == []

@@ -150,7 +150,7 @@
     });
     const sentence = text.lastIndexOf(". ", best.from);
     const word = text.indexOf(" ", Math.max(0, best.from - 60));
-    const from = best.from < 60 ? 0 : sentence > best.from - 90 ? sentence + 2 : Math.min(word + 1, best.from);
+    const from = best.from < 60 ? 0 : sentence >= 0 && sentence > best.from - 90 ? sentence + 2 : Math.min(word + 1, best.from);
     const cut = text.length <= from + LINE ? text.length : Math.max(text.lastIndexOf(" ", from + LINE), from + LINE / 2);
     return { from, to: Math.floor(cut), found };
   };
@@ -232,7 +232,6 @@
       }, 200);
     });
     if (field.value) show(field.value);
-    else field.focus();
   }
   window.bookSearch = (query) => search(query).results.map(({ page }) => pages[page][0]);
 })();

@@ -118,7 +118,7 @@
   const top = one("#pst-back-to-top");
   const onScroll = () => {
     document.body.classList.toggle("scrolled", scrollY > 0);
-    if (top) top.style.display = scrollY > innerHeight ? "block" : "none";
+    document.body.classList.toggle("far-down", scrollY > innerHeight);
   };
   addEventListener("scroll", onScroll, { passive: true });
   top?.addEventListener("click", () => scrollTo({ top: 0 }));
