@@ -78,6 +78,7 @@ CALLS = {
     "logistic": (X,),
     "pre_norm": (X, ops.unit, activations.relu),
     "post_norm": (X, ops.unit, activations.relu),
+    "without_residual": (X, ops.unit, activations.relu),
     "angles": (X[:, 0], D),
     "rotary": (X, X[:, 0]),
     "rotary_halves": (X, X[:, 0]),
@@ -120,7 +121,7 @@ def functions():
     for file in pkgutil.iter_modules(attnlib.nn.__path__, "attnlib.nn."):
         for name, value in vars(importlib.import_module(file.name)).items():
             public = inspect.isfunction(value) and value.__module__ == file.name and name[0] != "_"
-            if public and not file.name.endswith((".debug", "._values")):
+            if public and not file.name.endswith(".debug"):
                 yield name, value
 
 

@@ -11,14 +11,12 @@ from torch import Tensor, nn
 from torch.nn.attention.bias import causal_lower_right
 
 from attnlib import rules
-from attnlib.nn import _values
 from attnlib.nn.masks import causal_mask
 from attnlib.nn.ops import masked_softmax
 from attnlib.shapes import Bool, Float, Number, checked, where
 
 
 @checked
-@_values.values(_values.attended("attend"))
 def attend(
     S: Float[Tensor, "*b m n"], V: Float[Tensor, "*b n d_v"], mask: Bool[Tensor, "*#b #m #n"] | None = None
 ) -> Float[Tensor, "*b m d_v"]:
@@ -67,7 +65,6 @@ def _hidden(
 
 
 @checked
-@_values.values(_values.attention)
 def fused_attention(
     Q: Float[Tensor, "*b m d_k"],
     K: Float[Tensor, "*g n d_k"],

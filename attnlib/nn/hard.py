@@ -10,7 +10,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnlib.nn import _values
 from attnlib.nn.ops import log_softmax, softmax
 from attnlib.shapes import Float, Int, checked
 
@@ -22,7 +21,6 @@ def one_hot(index: Int[Tensor, "*b"], P: Float[Tensor, "*#b n"]) -> Float[Tensor
 
 
 @checked
-@_values.values(_values.distributions)
 def sample_hard(P: Float[Tensor, "*b n"], rng: torch.Generator) -> Int[Tensor, "*b"]:
     """One key for each row of P, drawn with its weight as its probability (eq-draw).
 
@@ -36,7 +34,6 @@ def sample_hard(P: Float[Tensor, "*b n"], rng: torch.Generator) -> Int[Tensor, "
 
 
 @checked
-@_values.values(_values.drawn_keys)
 def hard_attention(
     P: Float[Tensor, "*b m n"], V: Float[Tensor, "*b n d_v"], index: Int[Tensor, "*b m"]
 ) -> Float[Tensor, "*b m d_v"]:
@@ -74,7 +71,6 @@ def expected_reward_gradient(S: Float[Tensor, "*b n"], R: Float[Tensor, "*b n"])
 
 
 @checked
-@_values.values(_values.draws("reinforce_loss"))
 def reinforce_loss(
     S: Float[Tensor, "*#b n"],
     index: Int[Tensor, "*b"],
@@ -97,7 +93,6 @@ def reinforce_loss(
 
 
 @checked
-@_values.values(_values.draws("reinforce_gradient"))
 def reinforce_gradient(
     S: Float[Tensor, "*#b n"],
     index: Int[Tensor, "*b"],

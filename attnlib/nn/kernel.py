@@ -9,7 +9,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnlib.nn import _values
 from attnlib.shapes import Float, Number, checked
 
 
@@ -29,7 +28,6 @@ def gaussian_kernel(
 
 
 @checked
-@_values.values(_values.regression)
 def kernel_regression(
     Q: Float[Tensor, "*b m d_k"],
     K: Float[Tensor, "*b n d_k"],

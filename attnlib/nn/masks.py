@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from attnlib import rules
-from attnlib.nn import _values
 from attnlib.shapes import Bool, Float, Int, Number, checked
 
 Device = torch.device | str | None
@@ -32,7 +31,6 @@ def causal_mask(
 
 
 @checked
-@_values.values(_values.lengths)
 def padding_mask(lengths: Int[Tensor, "*a b"], n: Number[int, "1.."]) -> Bool[Tensor, "*a b 1 {n}"]:
     """The first `lengths` keys of each sequence are real, the rest fills up to n (eq-padding-mask)."""
     return torch.arange(n, device=lengths.device) < lengths[..., None, None]  # eq-padding-mask  (*b, 1, n)
@@ -82,7 +80,6 @@ def additive_from_mask(
 
 
 @checked
-@_values.values(_values.additive)
 def mask_from_additive(M: Float[Tensor, "*s"]) -> Bool[Tensor, "*s"]:
     """The boolean mask that an additive one stands for: 0 is "may look", -inf or -10,000 and below is not."""
     return M == 0

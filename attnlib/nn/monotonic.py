@@ -7,7 +7,6 @@ The book derives it in eq-monotonic-scan, eq-monotonic-reach and eq-monotonic-al
 import torch
 from torch import Tensor
 
-from attnlib.nn import _values
 from attnlib.shapes import Bool, Float, checked
 
 
@@ -34,7 +33,6 @@ def monotonic_scan(Z: Bool[Tensor, "*b m n"]) -> Bool[Tensor, "*b m n"]:
 
 
 @checked
-@_values.values(_values.selections("hard_monotonic_alignment"))
 def hard_monotonic_alignment(p: Float[Tensor, "*b m n"]) -> Float[Tensor, "*b m n"]:
     """The alignment at test time: the reader stops where stopping is likelier than not (eq-monotonic-scan).
 
@@ -46,7 +44,6 @@ def hard_monotonic_alignment(p: Float[Tensor, "*b m n"]) -> Float[Tensor, "*b m 
 
 
 @checked
-@_values.values(_values.selections("sample_monotonic_alignment"))
 def sample_monotonic_alignment(p: Float[Tensor, "*b m n"], rng: torch.Generator) -> Float[Tensor, "*b m n"]:
     """One random alignment: at each key that it reaches, the reader stops with probability p (eq-monotonic-scan).
 
@@ -59,7 +56,6 @@ def sample_monotonic_alignment(p: Float[Tensor, "*b m n"], rng: torch.Generator)
 
 
 @checked
-@_values.values(_values.selections("monotonic_alignment"))
 def monotonic_alignment(p: Float[Tensor, "*b m n"]) -> Float[Tensor, "*b m n"]:
     """The mean of all random alignments, which has a slope where each single one has none (eq-monotonic-alignment).
 

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from attnlib import rules
-from attnlib.nn import _values
 from attnlib.shapes import Bool, Float, Number, checked
 
 
@@ -40,7 +39,6 @@ def length(X: Float[Tensor, "*b d"]) -> Float[Tensor, "*b"]:
 
 
 @checked
-@_values.values(_values.directions)
 def unit(X: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
     """Every vector of X divided by its length (eq-unit)."""
     scaled, lengths, _ = _scaled(X)
@@ -48,7 +46,6 @@ def unit(X: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
 
 
 @checked
-@_values.values(_values.softmax_scores("softmax"))
 def softmax(S: Float[Tensor, "*b n"], axis: Number[int, "axis"] = -1) -> Float[Tensor, "*b n"]:
     """Positive weights that sum to one along an axis (eq-softmax).
 
@@ -59,7 +56,6 @@ def softmax(S: Float[Tensor, "*b n"], axis: Number[int, "axis"] = -1) -> Float[T
 
 
 @checked
-@_values.values(_values.masked_scores)
 def masked_softmax(
     S: Float[Tensor, "*b n"], mask: Bool[Tensor, "*#b #n"] | None = None
 ) -> Float[Tensor, "*b n"]:
@@ -72,21 +68,18 @@ def masked_softmax(
 
 
 @checked
-@_values.values(_values.softmax_scores("log_sum_exp"))
 def log_sum_exp(S: Float[Tensor, "*b n"]) -> Float[Tensor, "*b"]:
     """The logarithm of the softmax's denominator, without overflow (eq-log-sum-exp)."""
     return torch.logsumexp(S, dim=-1)  # eq-log-sum-exp
 
 
 @checked
-@_values.values(_values.softmax_scores("log_softmax"))
 def log_softmax(S: Float[Tensor, "*b n"], axis: Number[int, "axis"] = -1) -> Float[Tensor, "*b n"]:
     """The logarithm of the softmax, exact where the softmax itself rounds to zero (eq-log-softmax)."""
     return torch.log_softmax(S, dim=axis)  # eq-log-softmax
 
 
 @checked
-@_values.values(_values.scores("softmax_with_temperature"))
 def softmax_with_temperature(S: Float[Tensor, "*b n"], T: Number[float, "0<.."]) -> Float[Tensor, "*b n"]:
     """The softmax of S / T over the last axis: sharp for small T, uniform for large T (eq-temperature)."""
     wide = torch.float32 if S.dtype in (torch.float16, torch.bfloat16) else S.dtype
@@ -97,7 +90,6 @@ def softmax_with_temperature(S: Float[Tensor, "*b n"], T: Number[float, "0<.."])
 
 
 @checked
-@_values.values(_values.probabilities)
 def entropy(P: Float[Tensor, "*b n"]) -> Float[Tensor, "*b"]:
     """How spread out each row of weights is, in nats; 0 log 0 counts as 0 (eq-entropy)."""
     return 0 - (P * torch.log(torch.where(P > 0, P, 1.0))).sum(dim=-1)  # eq-entropy

@@ -9,7 +9,6 @@ import math
 import torch
 from torch import Tensor
 
-from attnlib.nn import _values
 from attnlib.nn.attention import scaled_dot_product_attention
 from attnlib.nn.ops import masked_softmax
 from attnlib.nn.scores import scaled_dot_scores
@@ -27,7 +26,6 @@ def scores_computed(mask: Bool[Tensor, "*s"]) -> int:
 
 
 @checked
-@_values.values(_values.ranked)
 def top_k_mask(S: Float[Tensor, "*b n"], k: Number[int, "1..n"]) -> Bool[Tensor, "*b n"]:
     """True at the k largest scores of each row, exactly k; of equal scores the first ones count (eq-top-k).
 
@@ -65,7 +63,6 @@ def top_k_attention(
 
 
 @checked
-@_values.values(_values.near)
 def local_mask(
     m: Number[int, "1.."],
     n: Number[int, "1.."],
@@ -88,7 +85,6 @@ def local_mask(
 
 
 @checked
-@_values.values(_values.local)
 def local_attention(
     Q: Float[Tensor, "*b m d_k"],
     K: Float[Tensor, "*b n d_k"],
