@@ -29,6 +29,14 @@ KINDS = {  # what an array must hold, and how one gets there; two names of array
         "be boolean with True = stop here",
         "Probabilities become decisions with a comparison, such as `p > 0.5`.",
     ),
+    "numpy": (  # from the other library into this one
+        "be a NumPy array",
+        "`.detach().cpu().numpy()` makes one; attnlib.nn has the same function for tensors.",
+    ),
+    "torch": (
+        "be a torch tensor",
+        "`torch.from_numpy` makes one; attnlib.reference has the same function for arrays.",
+    ),
 }
 HINTS = {  # what to do about a shape, by the name of the array or its first letter
     "mask": " A mask over keys (b, n) becomes (b, 1, n) with `mask[:, None, :]`.",
@@ -39,16 +47,6 @@ HINTS = {  # what to do about a shape, by the name of the array or its first let
 SEEDS = {
     "numpy": "from a seed with `np.random.default_rng(seed)`",
     "torch": "from a seed with `torch.Generator().manual_seed(seed)`",
-}
-WAYS = {  # from the other library into this one
-    "numpy": (
-        "a NumPy array",
-        "`.detach().cpu().numpy()` makes one; attnlib.nn has the same function for tensors.",
-    ),
-    "torch": (
-        "a torch tensor",
-        "`torch.from_numpy` makes one; attnlib.reference has the same function for arrays.",
-    ),
 }
 
 
@@ -71,9 +69,8 @@ class Axes:
         words = re.sub(r"[#{}]|self\.", "", self.text).split()
         return f"({', '.join(words)}{',' if len(words) == 1 and not self.batch else ''})"
 
-    def parts(self, array: Any) -> list[tuple[str, Any]]:
-        """The batch and each axis by name, with what this array has there."""
-        shape = tuple(array.shape)
+    def parts(self, shape: tuple[int, ...]) -> list[tuple[str, Any]]:
+        """The batch and each axis by name, with what such an array has there."""
         at = max(0, len(shape) - len(self.names))
         return [(self.batch, shape[:at]), *zip(self.names[::-1], shape[at:][::-1], strict=False)]
 
@@ -81,30 +78,25 @@ class Axes:
         return hasattr(value, "dtype") and hasattr(value, "shape")
 
     def read(self, call: "Call", name: str, value: Any) -> None:
+        home, came = call.library if self.home is Any else self.home, dtype_of(value)
         rule, then = KINDS.get(name.split(".")[-1], KINDS[self.kind])
-        home = call.library if self.home is Any else self.home
-        if self.kind == "float" and not self.fits(value):
-            call.refuse(
-                f"{name} must be an array; got {dtype_of(value)}. Convert it to an array first.", TypeError
-            )
-        array = self.fits(value)
-        if array and home and not isinstance(value, home):
-            kind, way = WAYS[home.__module__]
-            call.refuse(f"{name} must be {kind}; got {type(value).__name__}. {way}", TypeError)
-        if not array or not dtype_of(value).startswith(DTYPES[self.kind]):
-            call.refuse(f"{name} must {rule}; got {dtype_of(value)}. {then}", TypeError)
-        call.arrays.append((name, value, self))
+        if self.fits(value) and home and not isinstance(value, home):
+            came, (rule, then) = type(value).__name__, KINDS[home.__module__]
+        elif self.fits(value) and came.startswith(DTYPES[self.kind]):
+            call.arrays.append((name, tuple(value.shape), value, self))
+            return
+        elif not self.fits(value) and self.kind == "float":
+            rule, then = "be an array", "Convert it to an array first."
+        call.refuse(f"{name} must {rule}; got {came}. {then}", TypeError)
 
 
 class Range:
-    """`1..n`, `0<..` or nothing: a whole or a real number, and where it may lie."""
+    """`1..n`, `0<..` or `axis`: a whole or a real number, and where it may lie."""
 
     def __init__(self, home: type, text: str = "0..") -> None:
         self.kind, self.word = (Integral, "an integer") if home is int else (Real, "a number")
         self.axis = text == "axis"  # of the array that comes first
-        self.low, self.open, self.high = (
-            re.findall(r"(\d*)(<?)\.\.([\w.]*)", text)[0] if not self.axis else ("",) * 3
-        )
+        self.low, self.open, self.high = re.findall(r"(\d*)(<?)(?:axis|\.\.)([\w.]*)", text)[0]
 
     def fits(self, value: Any) -> bool:
         return isinstance(value, self.kind) and not isinstance(value, bool)
@@ -115,17 +107,15 @@ class Range:
         call.numbers.append((name, value, self))
 
     def check(self, call: "Call", name: str, value: Any) -> None:
-        n = max(len(array.shape) for _, array, _ in call.arrays) if self.axis else 0
-        if self.axis and not -n <= value < n:
-            call.refuse(f"{name} must be between {-n} and {n - 1}, for {n} axes; got {name}={value}.")
-        if self.axis:
-            return
-        low, high = int(self.low), call.size(self.high) if self.high else math.inf
-        rule = f"between {low} and {self.high.split('.')[-1]}={high}" if self.high else f"at least {low}"
-        if self.kind is Real:
+        n = max((len(shape) for _, shape, *_ in call.arrays), default=0) if self.axis else 0
+        low, high = -n if self.axis else int(self.low), n - 1 if self.axis else math.inf
+        high = call.size(self.high) if self.high else high
+        most = f"{self.high.split('.')[-1]}={high}" if self.kind is Integral and self.high else high
+        rule = f"between {low} and {most}" if self.high or self.axis else f"at least {low}"
+        rule = f"{rule}, for {n} axes" if self.axis else rule
+        if self.kind is Real and not self.high:
             rule = "positive and finite" if self.open else "finite and not negative"
-            rule = f"between {low} and {high}" if self.high else rule
-        if not (low < value or (low == value and not self.open)) or value > high or value == math.inf:
+        if not low <= value <= high or (self.open and value == low) or value == math.inf:
             call.refuse(f"{name} must be {rule}; got {name}={value:{'' if self.kind is Integral else 'g'}}.")
 
 
@@ -141,13 +131,13 @@ class Instance:
         return callable(value) if self.kinds == (Callable,) else isinstance(value, self.kinds)
 
     def read(self, call: "Call", name: str, value: Any) -> None:
-        kind = self.kinds[0].__name__
-        rule = f"be {kind} with {', '.join(self.fields)}" if self.fields else "be a "
-        rule += "" if self.fields else " or ".join(one.__name__ for one in self.kinds)
-        make = SEEDS[self.kinds[0].__module__.split(".")[0]] if kind == "Generator" else f"with `{kind}(...)`"
-        then = "Pass the function itself." if self.kinds == (Callable,) else f"Make one {make}."
         if not self.fits(value):
-            call.refuse(f"{name} must {rule}; got {type(value).__name__}. {then}", TypeError)
+            kinds = [kind.__name__ for kind in self.kinds]
+            rule = f"{kinds[0]} with {', '.join(self.fields)}" if self.fields else f"a {' or '.join(kinds)}"
+            seed = SEEDS.get(self.kinds[0].__module__.split(".")[0]) if kinds == ["Generator"] else None
+            then = "Pass the function itself." if self.kinds == (Callable,) else None
+            then = then or f"Make one {seed or f'with `{kinds[0]}(...)`'}."
+            call.refuse(f"{name} must be {rule}; got {type(value).__name__}. {then}", TypeError)
         for field, read in self.fields.items():
             read(call, f"{name}.{field}", getattr(value, field))
 
@@ -155,30 +145,29 @@ class Instance:
 def reader(said: Any) -> Callable[["Call", str, Any], None]:
     """What reads an argument so annotated: by the alternative that fits, or by the one for arrays, which complains."""
     options = get_args(said) if get_origin(said) in (Union, UnionType) else (said,)
+    if any(option is Any or isinstance(option, TypeVar) for option in options):
+        return lambda call, name, value: None
     rules = [_rule(option) for option in options if option is not NoneType]
     arrays = [rule for rule in rules if isinstance(rule, Axes)]
     plain = [kind for rule in rules if isinstance(rule, Instance) and not rule.fields for kind in rule.kinds]
-    anything = None in rules
     rules = [rule for rule in rules if isinstance(rule, Range) or getattr(rule, "fields", None)]
     rules += ([Instance(*plain)] if plain else []) + arrays[:1]
     for axes in arrays[:1]:
         axes.more = arrays[1:]
 
     def read(call: "Call", name: str, value: Any) -> None:
-        if not anything and (value is not None or NoneType not in options):
+        if value is not None or NoneType not in options:
             next((rule for rule in rules if rule.fits(value)), rules[-1]).read(call, name, value)
 
     return read
 
 
 def _rule(said: Any) -> Any:
-    """The rule that an annotation without alternatives is; None where anything may come."""
-    if _is_said(said):
-        home, (kind, text) = get_args(said)
-        return Range(home, text) if kind == "number" else Axes(home, kind, text)
-    if said is Any or isinstance(said, TypeVar):
-        return None
-    return Instance({int: Integral, float: Real}.get(said, said))
+    """The rule that an annotation without alternatives is."""
+    if get_origin(said) is not Annotated:
+        return Instance({int: Integral, float: Real}.get(said, said))
+    home, (kind, text) = get_args(said)
+    return Range(home, text) if kind == "number" else Axes(home, kind, text)
 
 
 class Call:
@@ -186,14 +175,16 @@ class Call:
 
     def __init__(self, who: str, library: Any, given: dict[str, Any], same: dict[str, str]) -> None:
         self.who, self.library, self.given, self.same = who, library, given, same
-        self.arrays: list[tuple[str, Any, Axes]] = []
+        self.arrays: list[tuple[str, tuple[int, ...], Any, Axes]] = []
         self.numbers: list[tuple[str, Any, Range]] = []
-        self.sizes: dict[str, tuple[Any, str, Any, Axes]] = {}  # a size, and the array that has it
+        self.sizes: dict[
+            str, tuple[Any, str, tuple[int, ...], Axes]
+        ] = {}  # a size, and the array that has it
 
     def refuse(self, rule: str, kind: type[Exception] = ValueError) -> None:
         raise kind(f"{self.who}: {rule}")
 
-    def size(self, name: str) -> int | None:
+    def size(self, name: str) -> Any:
         """What an array has, or an argument's value, as it stands or as `self.d_model`; or a product, `3d`, `h*d_k`."""
         name = self.same.get(name, name)
         if name in self.sizes:
@@ -201,34 +192,32 @@ class Call:
         factors = factors_of(name)
         if len(factors) > 1:
             known = [self.size(factor) for factor in factors]
-            return None if None in known else math.prod(known)  # type: ignore[arg-type]
+            return None if None in known else math.prod(known)
         first, *attributes = name.split(".")
         value = functools.reduce(getattr, attributes, self.given.get(first))
-        return int(name) if name.isdigit() else value if isinstance(value, Integral) else None  # type: ignore
+        return int(name) if name.isdigit() else value if isinstance(value, Integral) else None
 
     def agree(self) -> None:
         """Ranks and dtypes, then sizes, then what broadcasts to them, then numbers."""
-        for name, array, axes in self.arrays:
-            self._rank(name, tuple(array.shape), axes)
-        floats = [
-            (name, array) for name, array, axes in self.arrays if axes.kind == "float" and name != "bias"
-        ]
-        if len({array.dtype for _, array in floats}) > 1 and not converts(floats[0][1]):
-            these = ", ".join(f"{name} {dtype_of(array)}" for name, array in floats)
-            self.refuse(
-                f"all arrays must have the same dtype; got {these}. Convert them to one dtype.", TypeError
-            )
+        for name, shape, _, axes in self.arrays:
+            self._rank(name, shape, axes)
+        floats = {name: one for name, _, one, axes in self.arrays if axes.kind == "float" and name != "bias"}
+        if len({one.dtype for one in floats.values()}) > 1 and not converts(next(iter(floats.values()))):
+            these = ", ".join(f"{name} {dtype_of(one)}" for name, one in floats.items())
+            rule = f"all arrays must have the same dtype; got {these}. Convert them to one dtype."
+            self.refuse(rule, TypeError)
         for name, value, bounds in self.numbers:
             if not bounds.axis and not bounds.high:
                 bounds.check(self, name, value)
-        sizes = [(*part, *one) for one in self.arrays for part in one[2].parts(one[1])]
-        sizes.sort(key=lambda one: len(factors_of(one[0])) > 1)  # products last
-        for size, has, name, array, axes in sizes:
-            if size and "#" not in size and size != "...":
-                self._same(size, has, name, array, axes)
-        for name, array, axes in self.arrays:
+        sizes = [
+            (*part, name, shape, axes) for name, shape, _, axes in self.arrays for part in axes.parts(shape)
+        ]
+        for one in sorted(sizes, key=lambda one: len(factors_of(one[0])) > 1):  # products last
+            if one[0] and "#" not in one[0] and one[0] != "...":
+                self._same(*one)
+        for name, shape, _, axes in self.arrays:
             if "#" in axes.text:
-                self._broadcasts(name, tuple(array.shape), axes)
+                self._broadcasts(name, shape, axes)
         for name, value, bounds in self.numbers:
             bounds.check(self, name, value)
 
@@ -242,32 +231,31 @@ class Call:
             then = f" Take one of the batch, such as `{name}[0]`." if n > least else then
             self.refuse(f"{name} {rule} {axes}; got {shape}.{then}")
 
-    def _same(self, size: str, has: Any, name: str, array: Any, axes: Axes) -> None:
+    def _solved(self, product: str, has: int, name: str, shape: tuple[int, ...]) -> tuple[str, int]:
+        """Of a product the one factor that is not known, and its size; a product of more stays what it is."""
+        known = {factor: self.size(factor) for factor in factors_of(product)}
+        missing = [factor for factor, size in known.items() if size is None]
+        if len(known) == 1 or len(missing) > 1:
+            return product, has
+        other = next(self.same.get(factor, factor) for factor in known if factor not in missing)
+        rest = math.prod(size for size in known.values() if size is not None)
+        if other.isdigit() and has % rest:
+            self.refuse(f"the width of {name} must be a multiple of {rest}; got {name} {shape}.")
+        splits_evenly(self.who, f"the width of {name}", has, other, rest)
+        return missing[0], has // rest
+
+    def _same(self, size: str, has: Any, name: str, shape: tuple[int, ...], axes: Axes) -> None:
         """A size that is known is the same here; one that is not is known from now on."""
         size = self.same.get(size, size)
         known = self.size(size)
         if known is None:
-            sizes = {factor: self.size(factor) for factor in factors_of(size)}
-            missing = [factor for factor in factors_of(size) if sizes[factor] is None]
-            rest = has if len(missing) > 1 else math.prod(one for one in sizes.values() if one is not None)
-            if len(factors_of(size)) > 1 and len(missing) == 1:
-                other = next(
-                    self.same.get(factor, factor) for factor in factors_of(size) if factor not in missing
-                )
-                if other.isdigit() and has % rest:
-                    self.refuse(
-                        f"the width of {name} must be a multiple of {rest}; got {name} {tuple(array.shape)}."
-                    )
-                splits_evenly(self.who, f"the width of {name}", has, other, rest)
-                size, has = missing[0], has // rest
-            self.sizes[size] = has, name, array, axes
+            size, has = self._solved(size, has, name, shape)
+            self.sizes[size] = has, name, shape, axes
         if known in (None, has):
             return
         hint = HINTS.get(name, HINTS.get(name.split(".")[-1][0], ""))
         if size not in self.sizes:
-            self.refuse(
-                f"{name} must be {axes} with {size.split('.')[-1]}={known}; got {tuple(array.shape)}.{hint}"
-            )
+            self.refuse(f"{name} must be {axes} with {size.split('.')[-1]}={known}; got {shape}.{hint}")
         _, other, first, its = self.sizes[size]
         what = f"width {size}" if re.match("d|.*_d", size) else f"number{NUMBERS.get(size, '')} {size}"
         if size[0] == "*":
@@ -275,14 +263,12 @@ class Call:
         what = "shape" if axes.text == its.text else what
         ends = [f" with {size}={end}" if what.endswith(size) else "" for end in (known, has)]
         rule = f"{PLURAL.get(other, other)} and {PLURAL.get(name, name)} must have the same {what}"
-        these = f"{other} {tuple(first.shape)}{ends[0]} and {name} {tuple(array.shape)}{ends[1]}"
-        self.refuse(f"{rule}; got {these}.{hint}")
+        self.refuse(f"{rule}; got {other} {first}{ends[0]} and {name} {shape}{ends[1]}.{hint}")
 
     def _broadcasts(self, name: str, shape: tuple[int, ...], axes: Axes) -> None:
         fulls = [self._full(one, shape) for one in (axes, *axes.more)]
         full = next((full for full in fulls if len(full) >= len(shape)), fulls[-1])
-        pairs = zip(shape[::-1], full[::-1], strict=False)
-        if len(shape) > len(full) or not all(has in (1, wanted) for has, wanted in pairs):
+        if not fits_into(shape, full):
             what = "the shape of the scores" if name == "mask" else f"{axes} ="
             self.refuse(f"{name} must broadcast to {what} {full}; got {shape}.{HINTS.get(name, '')}")
 
@@ -290,10 +276,12 @@ class Call:
         """What an array broadcasts to: the sizes that are known, and of the others all that came."""
         batch, names = axes.batch.replace("#", ""), [name.strip("#") for name in axes.names]
         fronts = [
-            one.parts(array)[0][1] for _, array, one in self.arrays if one.batch.replace("#", "") == batch
+            one.parts(own)[0][1][::-1]
+            for _, own, _, one in self.arrays
+            if one.batch.replace("#", "") == batch
         ]
-        joint = zip_longest(*(front[::-1] for front in fronts), fillvalue=1)
-        front = self.sizes[batch][0] if batch in self.sizes else tuple(map(max, joint))[::-1]
+        joint = tuple(map(max, zip_longest(*fronts, fillvalue=1)))[::-1]
+        front = self.sizes[batch][0] if batch in self.sizes else joint
         own = ([1] * len(names) + list(shape))[-len(names) or len(shape) + len(names) :]
         return *front, *(self.size(size) or one for size, one in zip(names, own, strict=True))
 
@@ -301,6 +289,11 @@ class Call:
 @functools.cache
 def factors_of(size: str) -> list[str]:
     return [size] if size[:1] == "*" else re.findall(r"^\d+|[^*]+", size)
+
+
+def fits_into(shape: tuple[int, ...], full: tuple[int, ...]) -> bool:
+    pairs = zip(shape[::-1], full[::-1], strict=False)
+    return len(shape) <= len(full) and all(has in (1, wanted) for has, wanted in pairs)
 
 
 def splits_evenly(who: str, size: str, width: int, name: str, parts: int) -> None:
@@ -324,17 +317,16 @@ class Rules:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         owner, _, name = function.__qualname__.rpartition(".")
-        hints = get_type_hints(function, include_extras=True)
-        self.who, self.same = (
-            owner if name in ("forward", "__init__") else function.__qualname__,
-            getattr(function, "same", {}),
-        )
-        self.signature = inspect.signature(function)
-        self.returns = hints.pop("return", Any)
+        self.who = owner if name in ("forward", "__init__") else function.__qualname__
+        hints = {
+            name: said
+            for name, said in get_type_hints(function, include_extras=True).items()
+            if name != "return"
+        }
+        self.same, self.signature = getattr(function, "same", {}), inspect.signature(function)
         self.readers = {name: reader(said) for name, said in hints.items()}
-        homes = [
-            get_args(one)[0] for said in hints.values() for one in (said, *get_args(said)) if _is_said(one)
-        ]
+        said = [one for said in hints.values() for one in (said, *get_args(said))]
+        homes = [get_args(one)[0] for one in said if get_origin(one) is Annotated]
         self.library = next((home for home in homes if home not in (int, float, Any)), None)
 
     def arguments(self, args: tuple[Any, ...], named: dict[str, Any]) -> Call:
@@ -351,17 +343,3 @@ class Rules:
                     self.readers[name](call, f"{name[:-1]} {i}" if several else name, one)
         call.agree()
         return call
-
-    def result(self, call: Call, value: Any) -> None:
-        """What comes back has the axes that the annotation says, as large as those of the arguments."""
-        several = get_origin(self.returns) is tuple
-        call.who, call.arrays, call.numbers = f"{self.who} (its result)", [], []
-        for said, one in (
-            zip(get_args(self.returns), value, strict=True) if several else ((self.returns, value),)
-        ):
-            reader(said)(call, "what comes back", one)
-        call.agree()
-
-
-def _is_said(said: Any) -> bool:
-    return get_origin(said) is Annotated

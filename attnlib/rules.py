@@ -5,14 +5,25 @@ annotations.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from attnlib.checking import HINTS, converts, dtype_of, splits_evenly
+from attnlib.checking import HINTS, converts, dtype_of, fits_into, splits_evenly
 
 __all__ = ["splits_evenly"]
 SMALLEST_FORBIDDEN = -1e4  # what a finite additive mask writes where nothing may be seen is at most this
+
+
+def must(holds: bool, who: str, sentence: str) -> None:
+    """One rule of one place."""
+    if not holds:
+        raise ValueError(f"{who}: {sentence}")
+
+
+def one_of(who: str, name: str, value: Any, allowed: Iterable[str]) -> None:
+    """A choice by name."""
+    must(value in allowed, who, f"{name} must be one of {', '.join(allowed)}; got {value!r}.")
 
 
 def refuse_where(bad: Any, who: str, rule: str, what: str, then: str = "") -> None:
@@ -41,15 +52,14 @@ def scores(who: str, given: Any, largest: Any = None) -> None:
 
 def in_dtype(who: str, name: str, number: float, smallest: float) -> None:
     """Not so small that it is zero there."""
-    if number < smallest:
-        rule = f"{name} must be positive and finite and at least {smallest:.3g} in this dtype"
-        raise ValueError(f"{who}: {rule}; got {name}={number:g}.")
+    rule = f"{name} must be positive and finite and at least {smallest:.3g} in this dtype"
+    must(number >= smallest, who, f"{rule}; got {name}={number:g}.")
 
 
 def probabilities(who: str, p: Any) -> None:
     """Sums are not checked: a gradient check moves one entry at a time."""
-    if not bool((p >= 0).all()):
-        raise ValueError(f"{who}: probabilities must not be negative or NaN; got {float(p.min()):g} in P.")
+    came = f"got {float(p.min()):g} in P."
+    must(bool((p >= 0).all()), who, f"probabilities must not be negative or NaN; {came}")
 
 
 def selections(who: str, p: Any) -> None:
@@ -75,9 +85,9 @@ def possible(who: str, weights: Any) -> None:
 
 def between(who: str, name: str, numbers: Any, most: str, high: int) -> None:
     """Counts and places of keys."""
-    if not bool(((numbers >= 0) & (numbers <= high)).all()):
-        came = f"values from {int(numbers.min())} to {int(numbers.max())}"
-        raise ValueError(f"{who}: {name} must lie between 0 and {most} = {high}; got {came}.")
+    low, top = int(numbers.min()), int(numbers.max())
+    rule = f"{name} must lie between 0 and {most} = {high}"
+    must(low >= 0 and top <= high, who, f"{rule}; got values from {low} to {top}.")
 
 
 def additive(who: str, M: Any) -> None:
@@ -97,13 +107,9 @@ def dtype_of_the_layer(who: str, X: Any, linear: Any) -> None:
 
 def broadcasts(who: str, name: str, array: Any, shape: tuple[int, ...]) -> None:
     """A mask or a bias of scores, where their shape is known only behind the door."""
-    if array is not None:
-        own = tuple(array.shape)
-        pairs = zip(own[::-1], shape[::-1], strict=False)
-        if len(own) > len(shape) or any(has not in (1, full) for has, full in pairs):
-            raise ValueError(
-                f"{who}: {name} must broadcast to the shape of the scores {shape}; got {own}.{HINTS.get(name, '')}"
-            )
+    if array is not None and not fits_into(tuple(array.shape), shape):
+        came = f"got {tuple(array.shape)}.{HINTS.get(name, '')}"
+        raise ValueError(f"{who}: {name} must broadcast to the shape of the scores {shape}; {came}")
 
 
 def follows(who: str, K: Any, earlier: Any) -> None:
@@ -117,20 +123,14 @@ def follows(who: str, K: Any, earlier: Any) -> None:
 
 def broadcastable(who: str, masks: tuple[Any, ...]) -> None:
     """Read from the last axis on, all sizes are equal or one; and there is a mask."""
-    if not masks:
-        raise ValueError(f"{who}: there must be one mask or more; got none.")
-    for sizes in zip_longest(*(tuple(mask.shape)[::-1] for mask in masks), fillvalue=1):
-        if len(set(sizes) - {1}) > 1:
-            raise ValueError(
-                f"{who}: masks must broadcast to one shape; got {', '.join(str(tuple(mask.shape)) for mask in masks)}. "
-                "A mask over keys (b, n) becomes (b, 1, n) with `mask[:, None, :]`."
-            )
+    must(len(masks) > 0, who, "there must be one mask or more; got none.")
+    shapes = [tuple(mask.shape) for mask in masks]
+    joint = all(len({*sizes} - {1}) < 2 for sizes in zip_longest(*(one[::-1] for one in shapes), fillvalue=1))
+    came = f"got {', '.join(map(str, shapes))}.{HINTS['mask']}"
+    must(joint, who, f"masks must broadcast to one shape; {came}")
 
 
 def one_for_each_step(who: str, d_states: Sequence[Any], caches: Sequence[Any]) -> None:
     """As many gradients as steps, and one step at least."""
-    if len(d_states) != len(caches) or not caches:
-        raise ValueError(
-            f"{who}: there must be one gradient for each step; got {len(d_states)} for {len(caches)} steps. "
-            "A state that nothing was computed from gets zeros."
-        )
+    came = f"got {len(d_states)} for {len(caches)} steps. A state that nothing was computed from gets zeros."
+    must(0 < len(caches) == len(d_states), who, f"there must be one gradient for each step; {came}")

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 else:
     Bool, Float, Int, Number = map(_Kind, ("bool", "float", "int", "number"))
 
-LOOK: Callable[..., None] | None = None  # `attnlib.nn.debug` sets it: every call is shown to it first
-EVERYTHING = False  # tests set it: results are checked too, and calls of one public function by another
+AROUND: Callable[..., Any] | None = None  # who looks closer makes each call, also those behind another's door
 _inside: ContextVar[bool] = ContextVar("inside a checked function", default=False)
 
 
@@ -70,23 +69,17 @@ def checked(function: F) -> F:
 
     @functools.wraps(function)
     def door(*args: Any, **named: Any) -> Any:
-        inside = compiling() or (_inside.get() and not EVERYTHING)
-        if inside and not LOOK:
+        if compiling() or (_inside.get() and not AROUND):
             return function(*args, **named)
         like = (*map(_sign, args), *named, *map(_sign, named.values()))
-        if like not in passed and not inside:
+        if like not in passed:
             rules().arguments(args, named)
             passed.clear() if len(passed) > 1000 else passed.add(like)
-        if LOOK:
-            LOOK(function, args, named)
         token = _inside.set(not calls_back)
         try:
-            result = function(*args, **named)
+            return AROUND(function, args, named) if AROUND else function(*args, **named)
         finally:
             _inside.reset(token)
-        if EVERYTHING:
-            rules().result(rules().arguments(args, named), result)
-        return result
 
     return door  # type: ignore[return-value]
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from attnlib import shapes
+from results import checked_result
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
@@ -26,7 +27,8 @@ if threading.current_thread() is threading.main_thread():
 @pytest.fixture(autouse=True)
 def everything_is_checked(request, monkeypatch):
     """Results and inner calls keep their annotations too, but where times are compared."""
-    monkeypatch.setattr(shapes, "EVERYTHING", request.node.get_closest_marker("timing") is None)
+    around = None if request.node.get_closest_marker("timing") else checked_result
+    monkeypatch.setattr(shapes, "AROUND", around)
 
 
 @pytest.fixture

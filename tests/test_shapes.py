@@ -13,6 +13,7 @@ from attnlib import shapes
 from attnlib.reference import kernel, ops
 from attnlib.reference.recurrent import RNNWeights, rnn_cell, unroll
 from attnlib.shapes import Array, Bool, Float, Int, Number, checked, where
+from results import checked_result
 
 
 class Pair(NamedTuple):
@@ -22,7 +23,7 @@ class Pair(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def only_arguments(monkeypatch):
-    monkeypatch.setattr(shapes, "EVERYTHING", False)
+    monkeypatch.setattr(shapes, "AROUND", None)
 
 
 @checked
@@ -138,7 +139,7 @@ def test_a_result_that_is_not_what_the_annotation_says_is_found_where_everything
         return X.T
 
     assert turned(np.ones((2, 3))).shape == (3, 2)
-    monkeypatch.setattr(shapes, "EVERYTHING", True)
+    monkeypatch.setattr(shapes, "AROUND", checked_result)
     with pytest.raises(ValueError, match=r"turned \(its result\): "):
         turned(np.ones((2, 3)))
 

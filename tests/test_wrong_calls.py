@@ -195,7 +195,7 @@ def wrong_values(value):
 
 @pytest.fixture(autouse=True)
 def as_a_reader_calls(monkeypatch):
-    monkeypatch.setattr(shapes, "EVERYTHING", False)
+    monkeypatch.setattr(shapes, "AROUND", None)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=NAMES)

@@ -5,6 +5,7 @@ remembers from step to step is in `attnlib.nn.cache`.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -66,8 +67,7 @@ class MultiHeadAttention(nn.Module):
             rules.splits_evenly(WHO, "d_model", d_model, "n_heads", n_heads)
             d_k = d_model // n_heads
         d_v = d_k if d_v is None else d_v
-        if not 0 <= dropout < 1:
-            raise ValueError(f"{WHO}: dropout must be at least 0 and below 1; got {dropout=}.")
+        rules.must(0 <= dropout < 1, WHO, f"dropout must be at least 0 and below 1; got {dropout=}.")
         self.d_model, self.d_source, self.d_k, self.d_v = d_model, d_source, d_k, d_v
         self.n_heads, self.n_kv_heads, self.causal, self.dropout = n_heads, n_kv_heads, causal, dropout
         self.W_Q = nn.Linear(d_model, n_heads * d_k, bias=bias)
@@ -171,54 +171,32 @@ class MultiHeadAttention(nn.Module):
             Q, K = positions(Q, first), positions(K, first)
         return (Q, K, V) if cache is None else (Q, *cache.extended(K, V))
 
-    def _check(
-        self,
-        X: Tensor,
-        source: Tensor | None,
-        mask: Tensor | None,
-        bias: Tensor | None,
-        positions: Positions | None,
-        cache: Cache | None,
-    ) -> None:
+    def _check(self, X: Tensor, source: Any, mask: Any, bias: Any, positions: Any, cache: Any) -> None:
+        """What the annotations cannot say: who may attend to what, and the shape of the scores."""
         if torch.compiler.is_compiling():
             return
-        _check_cache(cache, source)
         held = 0 if cache is None else len(cache)
+        if isinstance(cache, SourceCache):
+            of, n = (held, held) if source is None else (held or source.shape[-2], source.shape[-2])
+            rules.must(
+                of > 0, WHO, "an empty SourceCache needs a source; got none. Pass it to the first call."
+            )
+            then = f"got one of {n} positions after one of {held}. Another source needs a cache of its own, or `reset`."
+            rules.must(of == n, WHO, f"a SourceCache holds one source; {then}")
+        elif source is not None:
+            then = "got a KeyValueCache, which grows with every call."
+            rules.must(cache is None, WHO, f"a source needs a SourceCache; {then}")
         crossed = source is not None or isinstance(cache, SourceCache)
-        if crossed and (self.causal or positions is not None):
-            what = "a causal layer" if self.causal else "positions"
-            raise ValueError(
-                f"{WHO}: queries and keys must come from one sequence for {what}; got a source. "
-                "Its places go into `mask` or `bias`."
-            )
-        if not crossed and self.d_source != self.d_model:
-            raise ValueError(
-                f"{WHO}: source must be given, for d_source={self.d_source} is not d_model={self.d_model}; got none."
-            )
+        what = f"for {'a causal layer' if self.causal else 'positions'}"
+        then = "got a source. Its places go into `mask` or `bias`."
+        alone = not crossed or (not self.causal and positions is None)
+        rules.must(alone, WHO, f"queries and keys must come from one sequence {what}; {then}")
+        widths = f"for d_source={self.d_source} is not d_model={self.d_model}"
+        same = crossed or self.d_source == self.d_model
+        rules.must(same, WHO, f"source must be given, {widths}; got none.")
         rules.dtype_of_the_layer(WHO, X, self.W_Q)
         n = held if crossed and held else held + (X if source is None else source).shape[-2]
         rows = (*X.shape[:-2], self.n_heads, X.shape[-2], n)
         shared = mask is not None and mask.dim() < len(rows)
         rules.broadcasts(WHO, "mask", mask, (*X.shape[:-1], n) if shared else rows)
         rules.broadcasts(WHO, "bias", bias, rows)
-
-
-def _check_cache(cache: Cache | None, source: Tensor | None) -> None:
-    """A decoder's memory for one sequence, a source's for a source."""
-    if cache is None:
-        return
-    if isinstance(cache, KeyValueCache) and source is not None:
-        raise ValueError(
-            f"{WHO}: a source needs a SourceCache; got a KeyValueCache, which grows with every call."
-        )
-    if isinstance(cache, SourceCache):
-        held = len(cache)
-        if source is None and not held:
-            raise ValueError(
-                f"{WHO}: an empty SourceCache needs a source; got none. Pass it to the first call."
-            )
-        if source is not None and held and source.shape[-2] != held:
-            raise ValueError(
-                f"{WHO}: a SourceCache holds one source; got one of {source.shape[-2]} positions after one of {held}. "
-                "Another source needs a cache of its own, or `reset`."
-            )

@@ -8,6 +8,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from attnlib import rules
 from attnlib.shapes import Float, Number, checked
 
 
@@ -112,12 +113,9 @@ class Rotary(nn.Module):
 
     def __init__(self, d_k: int, *, longest: int, base: float = 10_000.0, layout: str = "neighbours") -> None:
         super().__init__()
-        if d_k % 2:
-            raise ValueError(
-                f"rotary: the width must be even, because coordinates are turned in pairs; got {d_k=}."
-            )
-        if layout not in LAYOUTS:
-            raise ValueError(f"rotary: layout must be one of {', '.join(LAYOUTS)}; got {layout!r}.")
+        even = f"the width must be even, because coordinates are turned in pairs; got {d_k=}."
+        rules.must(d_k % 2 == 0, "rotary", even)
+        rules.one_of("rotary", "layout", layout, LAYOUTS)
         self.layout, self.longest = layout, longest
         cos, sin = _hands(angles(torch.arange(longest, dtype=torch.float64), d_k, base))
         self.register_buffer("cos", cos.to(torch.get_default_dtype()), persistent=False)

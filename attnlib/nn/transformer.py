@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
+from attnlib import rules
 from attnlib.nn.activations import gelu, gelu_tanh, relu, swish
 from attnlib.nn.cache import KeyValueCache
 from attnlib.nn.multihead import MultiHeadAttention
@@ -60,10 +61,7 @@ class FeedForward(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if activation not in ACTIVATIONS:
-            raise ValueError(
-                f"feed_forward: activation must be one of {', '.join(ACTIVATIONS)}; got {activation!r}."
-            )
+        rules.one_of("feed_forward", "activation", activation, ACTIVATIONS)
         self.activation = activation
         self.W_1 = nn.Linear(d_model, d_hidden, bias=bias)
         self.W_G = nn.Linear(d_model, d_hidden, bias=bias) if gated else None
@@ -93,8 +91,7 @@ class Block(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if order not in ORDERS:
-            raise ValueError(f"block: order must be one of {', '.join(ORDERS)}; got {order!r}.")
+        rules.one_of("block", "order", order, ORDERS)
         self.order = order
         self.attention, self.feed_forward = attention, feed_forward
         self.norm_1 = norm(attention.d_model)
