@@ -1,6 +1,7 @@
 """The pages made from the exercises: an index that can be filtered, and folded solutions that know the mistakes."""
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -105,3 +106,9 @@ def test_an_exercise_in_a_notebook_carries_its_hints_and_its_solution_folded(bui
     target = frame.select_one("details a")["href"]
     assert target == "../solutions-01.html#solution-foundations-softmax"
     assert page(built, "solutions-01").find(id="solution-foundations-softmax")
+
+
+def test_the_kinds_that_the_page_names_are_those_that_exist():
+    text = (ROOT / "book" / "exercises.md").read_text("utf8")
+    named = re.findall(r"\*([a-z ]+)\*", text[text.index("The kinds:") : text.index("One star")])
+    assert set(named) == {one.kind for one in exercises().values()}

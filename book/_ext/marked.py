@@ -5,7 +5,9 @@ from collections.abc import Callable
 
 from docutils import nodes
 
-MARKS = re.compile(r"`([^`]+)`|\$([^$]+)\$|\*\*([^*\s](?:[^*]*[^*\s])?)\*\*|(?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?![\w*])")
+MARKS = re.compile(
+    r"`([^`]+)`|\$([^$]+)\$|\*\*([^*\s](?:[^*]*[^*\s])?)\*\*|(?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?![\w*])"
+)
 MADE: tuple[Callable[[str], nodes.Node], ...] = (
     lambda text: nodes.literal(text, text),
     lambda text: nodes.math(text, text),

@@ -29,7 +29,7 @@ def keep_out(
 
 def name_all_pages(app: Sphinx, exception: Exception | None) -> None:
     """The map of the site has every page, also where this build wrote few of them."""
-    if exception or app.builder.name != "html":
+    if exception or app.builder.name != "html" or "sphinx_sitemap" not in app.extensions:
         return
     links = app.sitemap_links  # type: ignore[attr-defined]
     while not links.empty():
