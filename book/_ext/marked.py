@@ -5,9 +5,8 @@ from collections.abc import Callable
 
 from docutils import nodes
 
-MARKS = re.compile(
-    r"`([^`]+)`|\$([^$]+)\$|\*\*([^*\s](?:[^*]*[^*\s])?)\*\*|(?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?![\w*])"
-)
+WORDS = r"([^*\s](?:[^*]*[^*\s])?)"
+MARKS = re.compile(rf"`([^`]+)`|\$([^$]+)\$|\*\*{WORDS}\*\*|(?<![\w*])\*{WORDS}\*(?![\w*])")
 MADE: tuple[Callable[[str], nodes.Node], ...] = (
     lambda text: nodes.literal(text, text),
     lambda text: nodes.math(text, text),
