@@ -1,4 +1,4 @@
-"""What tests and exercises measure with: one table of tolerances, central differences, weights copied between twins."""
+"""What tests and exercises measure with: tolerances, central differences, parameters copied between twins."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -84,28 +84,28 @@ def check_gradients(
         assert_close(gradient, central_difference(moved, array, dY), "central difference")
 
 
-def copy_weights(weights: Any, module: Any) -> None:
-    """Copy a NamedTuple of (in, out) matrices into the module's weights of the same names.
+def copy_parameters(parameters: Any, module: Any) -> None:
+    """Copy a NamedTuple of (in, out) matrices into the module's parameters of the same names.
 
     An `nn.Linear` stores (out, in), so its weight gets the one transpose; a parameter is stored as in the book. A bias
-    b_Q goes to the `nn.Linear` W_Q; None is no bias. All are checked first, so a weight that does not fit leaves the
+    b_Q goes to the `nn.Linear` W_Q; None is no bias. All are checked first, so a parameter that does not fit leaves the
     module as it was.
     """
     import torch
 
     with torch.no_grad():
-        for W, home, turned in _homes(weights, module):
+        for W, home, turned in _homes(parameters, module):
             home.copy_(torch.from_numpy(np.array(W.T if turned else W)))
 
 
-def _homes(weights: Any, module: Any) -> list[tuple[Any, Any, bool]]:
-    """Each weight, the module's tensor for it, and whether that is stored as (out, in)."""
-    homes = [(W, *_home(name, W, module)) for name, W in weights._asdict().items()]
+def _homes(parameters: Any, module: Any) -> list[tuple[Any, Any, bool]]:
+    """Each parameter, the module's tensor for it, and whether that is stored as (out, in)."""
+    homes = [(W, *_home(name, W, module)) for name, W in parameters._asdict().items()]
     return [one for one in homes if one[1] is not None]
 
 
 def _home(name: str, W: Any, module: Any) -> tuple[Any, bool]:
-    """The tensor of the module that the weight `name` goes to; None for a bias that neither has."""
+    """The tensor of the module that the parameter `name` goes to; None for a bias that neither has."""
     import torch
 
     home = getattr(module, name, None)
@@ -114,13 +114,15 @@ def _home(name: str, W: Any, module: Any) -> tuple[Any, bool]:
     if home is None and W is None:
         return None, False
     if home is None:
-        raise ValueError(f"copy_weights: {type(module).__name__} must have a weight {name}; it has none.")
+        raise ValueError(
+            f"copy_parameters: {type(module).__name__} must have a parameter {name}; it has none."
+        )
     turned = isinstance(home, torch.nn.Linear)
     home = home.weight if isinstance(home, torch.nn.Linear) else home
     shape = tuple(home.T.shape if turned else home.shape)
     if W is None or W.shape != shape:
         came = "None" if W is None else W.shape
-        raise ValueError(f"copy_weights: {name} must be (in, out) = {shape}; got {came}.")
+        raise ValueError(f"copy_parameters: {name} must be (in, out) = {shape}; got {came}.")
     return home, turned
 
 
@@ -147,7 +149,7 @@ def check_twin(
     leaves = [torch.tensor(array, requires_grad=True) for array in _leaves(tuple(arrays))]
     homes = [] if parameters is None else _homes(parameters, module)
     if homes:
-        copy_weights(parameters, module)
+        copy_parameters(parameters, module)
     Y = _leaves(twin(*_filled(tuple(arrays), iter(leaves))))
     for O, one in zip(_leaves(output), Y, strict=True):
         assert_close(one, O, str(O.dtype))

@@ -26,7 +26,7 @@ from attnlib.data.results import save_result
 from attnlib.nn.heads import merge_heads, split_heads
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.reference.multihead import (
-    MultiHeadWeights,
+    MultiHeadParameters,
     multi_head_attention,
     multi_head_attention_backward,
 )
@@ -102,10 +102,10 @@ def numpy_and_eager() -> dict[str, Work]:
     rng = np.random.default_rng(SEED)
     X, dY = rng.normal(size=(2, b, n, d)).astype(np.float32)
     W = rng.normal(size=(4, d, d)).astype(np.float32) / np.float32(math.sqrt(d))
-    weights = MultiHeadWeights(*W, *np.zeros((4, d), dtype=np.float32))
+    parameters = MultiHeadParameters(*W, *np.zeros((4, d), dtype=np.float32))
 
     def reference() -> None:
-        _, cache = multi_head_attention(X, X, weights, h)
+        _, cache = multi_head_attention(X, X, parameters, h)
         multi_head_attention_backward(dY, cache)
 
     return {

@@ -8,7 +8,7 @@ from attnlib.nn import activations as twin
 from attnlib.reference import activations
 from attnlib.testing import assert_close, central_difference, check_twin
 
-NAMES = ["relu", "gelu", "gelu_tanh", "swish", "logistic"]
+NAMES = ["relu", "gelu", "gelu_tanh", "swish", "sigmoid"]
 
 
 @pytest.mark.parametrize("name", NAMES)

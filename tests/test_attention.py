@@ -12,8 +12,8 @@ from attnlib.nn import attention as nn_attention
 from attnlib.nn import scores as nn_scores
 from attnlib.nn.debug import checked_values
 from attnlib.reference import attention
-from attnlib.reference.attention import AttentionWeights
-from attnlib.testing import assert_close, check_gradients, check_twin, copy_weights
+from attnlib.reference.attention import AttentionParameters
+from attnlib.testing import assert_close, check_gradients, check_twin, copy_parameters
 
 B, N, M, D_K, D_V, D_IN = 2, 3, 5, 7, 11, 13
 
@@ -122,35 +122,41 @@ def test_a_mask_broadcasts_over_queries_and_over_the_batch(arrays, mask):
 
 @pytest.fixture
 def layer(rng):
-    weights = AttentionWeights(*(rng.normal(size=shape) for shape in [(D_K, N), (D_IN, N), (D_IN, D_V)]))
-    return rng.normal(size=(B, M, D_K)), rng.normal(size=(B, N, D_IN)), weights
-
-
-def test_the_layer_equals_its_module_with_the_same_weights(layer, mask):
-    X_Q, X, weights = layer
-    module = nn_attention.AttentionLayer(d_model=D_K, d_source=D_IN, d_k=N, d_v=D_V).double()
-    copy_weights(weights, module)
-    Y, cache = attention.attention_layer(X_Q, X, weights, mask)
-    assert_close(Y, module(*tensors([X_Q, X, mask])).detach().numpy(), "float64")
-    assert_close(
-        cache.attention.P, module.attention_weights(*tensors([X_Q, X, mask])).detach().numpy(), "float64"
+    parameters = AttentionParameters(
+        *(rng.normal(size=shape) for shape in [(D_K, N), (D_IN, N), (D_IN, D_V)])
     )
+    return rng.normal(size=(B, M, D_K)), rng.normal(size=(B, N, D_IN)), parameters
+
+
+def test_the_layer_equals_its_module_with_the_same_parameters(layer, mask):
+    X, source, parameters = layer
+    module = nn_attention.AttentionLayer(d_model=D_K, d_source=D_IN, d_k=N, d_v=D_V).double()
+    copy_parameters(parameters, module)
+    Y, cache = attention.attention_layer(X, source, parameters, mask)
+    assert_close(Y, module(*tensors([X, source, mask])).detach().numpy(), "float64")
+    assert_close(cache.P, module.attention_weights(*tensors([X, source, mask])).detach().numpy(), "float64")
 
 
 def test_the_layers_backward_is_the_slope(layer, rng):
-    X_Q, X, weights = layer
+    X, source, parameters = layer
 
-    def forward(X_Q, X, *weights):
-        return attention.attention_layer(X_Q, X, AttentionWeights(*weights))
+    def forward(X, source, *parameters):
+        return attention.attention_layer(X, source, AttentionParameters(*parameters))
 
     def backward(dY, cache):
-        dX_Q, dX, d_weights = attention.attention_layer_backward(dY, cache)
-        return (dX_Q, dX, *d_weights)
+        dX, dsource, d_parameters = attention.attention_layer_backward(dY, cache)
+        return (dX, dsource, *d_parameters)
 
-    check_gradients(forward, backward, [X_Q, X, *weights], rng)
+    check_gradients(forward, backward, [X, source, *parameters], rng)
     module = nn_attention.AttentionLayer(d_model=D_K, d_source=D_IN, d_k=N, d_v=D_V).double()
     check_twin(
-        attention.attention_layer, attention.attention_layer_backward, module, [X_Q, X], rng, weights, module
+        attention.attention_layer,
+        attention.attention_layer_backward,
+        module,
+        [X, source],
+        rng,
+        parameters,
+        module,
     )
 
 
@@ -292,15 +298,15 @@ def test_the_loops_check_widths_too():
 
 
 @pytest.mark.bad_input
-def test_a_layer_names_the_weight_that_does_not_fit():
-    weights = AttentionWeights(np.ones((2, 3)), np.ones((5, 3)), np.ones((5, 7)))
+def test_a_layer_names_the_parameter_that_does_not_fit():
+    parameters = AttentionParameters(np.ones((2, 3)), np.ones((5, 3)), np.ones((5, 7)))
     for shapes, sentence in [
-        ([(4, 3), (6, 5)], r"W_Q must .* d_query.*; got .*\(2, 3\)"),
-        ([(4, 2), (6, 4)], r"W_K must .* d_input.*; got .*\(5, 3\)"),
-        ([(2,), (6, 5)], r"X_Q needs two axes or more, .*; got \(2,\)"),
+        ([(4, 3), (6, 5)], r"W_Q must .* d_model.*; got .*\(2, 3\)"),
+        ([(4, 2), (6, 4)], r"W_K must .* d_source.*; got .*\(5, 3\)"),
+        ([(2,), (6, 5)], r"X needs two axes or more, .*; got \(2,\)"),
     ]:
         with pytest.raises(ValueError, match="attention_layer: .*" + sentence):
-            attention.attention_layer(*map(np.ones, shapes), weights)
+            attention.attention_layer(*map(np.ones, shapes), parameters)
 
 
 @pytest.mark.bad_input

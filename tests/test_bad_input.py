@@ -17,15 +17,15 @@ from attnlib.nn.cache import KeyValueCache
 from attnlib.nn.layers import CrossAttention, SelfAttention
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.reference import attention, gates, grouped, heads, layers, masks, multihead, ops
-from attnlib.reference.attention import AttentionWeights
-from attnlib.reference.multihead import MultiHeadWeights
+from attnlib.reference.attention import AttentionParameters
+from attnlib.reference.multihead import MultiHeadParameters
 from attnlib.train.fit import fit
 
 pytestmark = pytest.mark.bad_input
 
 X, Z, EYE = np.ones((2, 3, 4)), np.ones((2, 2, 3, 2)), np.eye(4)
 MASK, P = np.ones((3, 3), dtype=bool), np.full((2, 3, 3), 1 / 3)
-WEIGHTS, LAYER = MultiHeadWeights(EYE, EYE, EYE, EYE), AttentionWeights(EYE, EYE, EYE)
+PARAMETERS, LAYER = MultiHeadParameters(EYE, EYE, EYE, EYE), AttentionParameters(EYE, EYE, EYE)
 
 # What both twins take: the function in either, and arguments that are right.
 TWINS = [
@@ -51,11 +51,11 @@ TWINS = [
 ONE_KIND = [
     (layers.self_attention, (X, LAYER, MASK)),
     (layers.cross_attention, (X, X, LAYER, MASK)),
-    (multihead.multi_head_attention, (X, X, WEIGHTS, 2, MASK)),
-    (multihead.multi_head_attention_by_loops, (X, X, WEIGHTS, 2, MASK)),
-    (multihead.multi_head_as_sum, (X, X, WEIGHTS, 2, MASK)),
-    (grouped.grouped_query_attention, (X, X, WEIGHTS, 2, 2, MASK)),
-    (gates.gated_multi_head_attention, (X, X, WEIGHTS, np.ones(2), MASK)),
+    (multihead.multi_head_attention, (X, X, PARAMETERS, 2, MASK)),
+    (multihead.multi_head_attention_by_loops, (X, X, PARAMETERS, 2, MASK)),
+    (multihead.multi_head_as_sum, (X, X, PARAMETERS, 2, MASK)),
+    (multihead.grouped_query_attention, (X, X, PARAMETERS, 2, 2, MASK)),
+    (gates.gated_multi_head_attention, (X, X, PARAMETERS, np.ones(2), MASK)),
     (attention.attention_by_loops, (X[0], X[0], X[0])),
     (ops.softmax_backward, (P, P)),
     (ops.softmax_jacobian, (P[0, 0],)),
@@ -119,10 +119,10 @@ def test_an_array_of_another_rank_is_refused_or_understood(function, arguments, 
 
 
 @pytest.mark.parametrize(("function", "arguments"), ONE_KIND[:7], ids=names(ONE_KIND[:7]))
-def test_weights_come_by_their_names_and_none_is_missing(function, arguments):
+def test_parameters_come_by_their_names_and_none_is_missing(function, arguments):
     i = next(i for i, argument in enumerate(arguments) if hasattr(argument, "_asdict"))
-    for wrong in (tuple(arguments[i]), arguments[i][0], None) if arguments[i] is WEIGHTS else ():
-        with pytest.raises(TypeError, match="weights must be .*Weights with W_Q, W_K, W_V.*; got "):
+    for wrong in (tuple(arguments[i]), arguments[i][0], None) if arguments[i] is PARAMETERS else ():
+        with pytest.raises(TypeError, match="parameters must be .*Parameters with W_Q, W_K, W_V.*; got "):
             function(*arguments[:i], wrong, *arguments[i + 1 :])
     with pytest.raises(TypeError, match="W_K must be an array; got NoneType"):
         function(*arguments[:i], arguments[i]._replace(W_K=None), *arguments[i + 1 :])
@@ -185,7 +185,7 @@ def test_a_step_says_which_memory_does_not_fit():
         module(X, cache={})  # pyright: ignore
 
 
-def test_inputs_have_the_dtype_of_the_weights_unless_torch_converts_both():
+def test_inputs_have_the_dtype_of_the_parameters_unless_torch_converts_both():
     module, X = MultiHeadAttention(d_model=4, n_heads=2), torch.ones(2, 3, 4)
     for layer in (module, SelfAttention(d_model=4, d_k=2, d_v=3)):
         with pytest.raises(

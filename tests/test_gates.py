@@ -7,7 +7,7 @@ import torch
 from attnlib.nn import gates as nn_gates
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.reference import gates
-from attnlib.reference.multihead import MultiHeadWeights, multi_head_as_sum, multi_head_attention
+from attnlib.reference.multihead import MultiHeadParameters, multi_head_as_sum, multi_head_attention
 from attnlib.testing import assert_close, check_gradients, check_twin
 
 B, N, M, H, D_K = 2, 3, 5, 3, 7
@@ -17,8 +17,8 @@ D = H * D_K
 @pytest.fixture
 def layer(rng):
     matrices = [rng.normal(size=(D, D)) / np.sqrt(D) for _ in range(4)]
-    weights = MultiHeadWeights(*matrices, *(rng.normal(size=D) for _ in range(4)))
-    return rng.normal(size=(B, M, D)), rng.normal(size=(B, N, D)), weights
+    parameters = MultiHeadParameters(*matrices, *(rng.normal(size=D) for _ in range(4)))
+    return rng.normal(size=(B, M, D)), rng.normal(size=(B, N, D)), parameters
 
 
 def test_gates_of_one_change_nothing_and_a_gate_of_zero_takes_the_head_out(layer):
@@ -27,7 +27,7 @@ def test_gates_of_one_change_nothing_and_a_gate_of_zero_takes_the_head_out(layer
     assert np.array_equal(gated, Y)
     without, cache = gates.gated_multi_head_attention(*layer, np.array([1.0, 0.0, 1.0]))
     assert_close(without, Y - multi_head_as_sum(*layer, H)[1].C[:, 1], "float64")
-    assert cache.P.shape == (B, H, M, N)
+    assert cache.heads.P.shape == (B, H, M, N)
 
 
 @pytest.mark.parametrize("shape", [(H,), (B, H)])
@@ -39,34 +39,34 @@ def test_the_backward_is_the_slope_and_equals_the_twin(shape, rng):
 
 @pytest.mark.parametrize("shape", [(H,), (B, H)])
 def test_the_whole_layer_and_its_slope_equal_the_twin(layer, shape, rng):
-    (X_Q, X, weights), g, mask = layer, rng.normal(size=shape), rng.random((B, M, N)) < 0.7
+    (X, source, parameters), g, mask = layer, rng.normal(size=shape), rng.random((B, M, N)) < 0.7
     module = MultiHeadAttention(d_model=D, n_heads=H).double()
 
-    def forward(X_Q, X, g, weights):
-        return gates.gated_multi_head_attention(X_Q, X, weights, g, mask)
+    def forward(X, source, g, parameters):
+        return gates.gated_multi_head_attention(X, source, parameters, g, mask)
 
     def backward(dY, cache):
-        dX_Q, dX, d_weights, dg = gates.gated_multi_head_attention_backward(dY, cache)
-        return dX_Q, dX, dg, d_weights
+        dX, dsource, d_parameters, dg = gates.gated_multi_head_attention_backward(dY, cache)
+        return dX, dsource, dg, d_parameters
 
-    def twin(X_Q, X, g):
+    def twin(X, source, g):
         with nn_gates.gated_heads(module, g):
-            return module(X_Q, X, torch.tensor(mask))
+            return module(X, source, torch.tensor(mask))
 
-    check_twin(forward, backward, twin, [X_Q, X, g], rng, weights, module)
+    check_twin(forward, backward, twin, [X, source, g], rng, parameters, module)
 
 
 def test_the_slope_by_finite_differences_of_the_whole_layer(layer, rng):
-    X_Q, X, weights = layer
+    X, source, parameters = layer
 
-    def forward(X_Q, X, gates_):
-        return gates.gated_multi_head_attention(X_Q, X, weights, gates_)
+    def forward(X, source, gates_):
+        return gates.gated_multi_head_attention(X, source, parameters, gates_)
 
     def backward(dY, cache):
-        dX_Q, dX, _, d_gates = gates.gated_multi_head_attention_backward(dY, cache)
-        return dX_Q, dX, d_gates
+        dX, dsource, _, d_gates = gates.gated_multi_head_attention_backward(dY, cache)
+        return dX, dsource, d_gates
 
-    check_gradients(forward, backward, [X_Q, X, rng.normal(size=H)], rng)
+    check_gradients(forward, backward, [X, source, rng.normal(size=H)], rng)
 
 
 def test_the_gates_slope_is_the_part_of_the_loss_that_is_the_heads_own(layer, rng):

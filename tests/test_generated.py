@@ -12,15 +12,16 @@ from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.reference import masks, ops, scores
 from attnlib.reference.attention import scaled_dot_product_attention, scaled_dot_product_attention_backward
 from attnlib.reference.gates import gated_multi_head_attention, gated_multi_head_attention_backward
-from attnlib.reference.grouped import grouped_query_attention, grouped_query_attention_backward
 from attnlib.reference.heads import mask_for_heads, merge_heads, split_heads
 from attnlib.reference.multihead import (
-    MultiHeadWeights,
+    MultiHeadParameters,
+    grouped_query_attention,
+    grouped_query_attention_backward,
     multi_head_as_sum,
     multi_head_attention,
     multi_head_attention_by_loops,
 )
-from attnlib.testing import copy_weights
+from attnlib.testing import copy_parameters
 
 sizes = st.integers(1, 6)
 magnitudes = st.sampled_from([0.0, 1e-4, 1.0, 30.0, 800.0, 1e4])
@@ -145,18 +146,18 @@ def layers_with_heads(draw):
     biases = [rng.uniform(-1, 1, size=shape[1]).astype(dtype) for shape in shapes]
     inputs = [(size * rng.uniform(-1, 1, size=s)).astype(dtype) for s in [(b, m, d_q), (b, n, d_source)]]
     mask = rng.random(draw(st.sampled_from([(b, m, n), (m, n), (b, 1, n), (b, h, m, n)]))) < 0.6
-    return inputs, MultiHeadWeights(*matrices, *(biases if draw(st.booleans()) else [])), h, groups, mask
+    return inputs, MultiHeadParameters(*matrices, *(biases if draw(st.booleans()) else [])), h, groups, mask
 
 
 @settings(max_examples=300)
 @given(layers_with_heads())
 def test_layers_with_heads_agree_are_finite_and_leave_their_inputs_alone(case):
-    inputs, weights, h, groups, mask = case
-    before = [array.copy() for array in [*inputs, *weights[:4], mask]]
-    Y, cache = grouped_query_attention(*inputs, weights, h, groups, mask)
-    dX_Q, dX, d_weights = grouped_query_attention_backward(np.cos(Y), cache)
-    given_ = [array for array in [*inputs, *weights] if array is not None]
-    gradients = [array for array in [dX_Q, dX, *d_weights] if array is not None]
+    inputs, parameters, h, groups, mask = case
+    before = [array.copy() for array in [*inputs, *parameters[:4], mask]]
+    Y, cache = grouped_query_attention(*inputs, parameters, h, groups, mask)
+    dX, dsource, d_parameters = grouped_query_attention_backward(np.cos(Y), cache)
+    given_ = [array for array in [*inputs, *parameters] if array is not None]
+    gradients = [array for array in [dX, dsource, *d_parameters] if array is not None]
     for array, gradient in zip(given_, gradients, strict=True):
         assert gradient.shape == array.shape and gradient.dtype == array.dtype
         assert np.isfinite(gradient).all()
@@ -164,7 +165,9 @@ def test_layers_with_heads_agree_are_finite_and_leave_their_inputs_alone(case):
     seen = np.broadcast_to(mask_for_heads(mask, 3), cache.P.shape).any(axis=-1)
     np.testing.assert_allclose(cache.P.sum(axis=-1), seen, atol=1e-5)
     times = h // groups
-    wide = weights._replace(**{name: repeated(getattr(weights, name), groups, times) for name in SHARED})
+    wide = parameters._replace(
+        **{name: repeated(getattr(parameters, name), groups, times) for name in SHARED}
+    )
     scale = 1 + np.abs(Y).max()
     for other in (
         multi_head_attention(*inputs, wide, h, mask)[0],
@@ -177,7 +180,7 @@ def test_layers_with_heads_agree_are_finite_and_leave_their_inputs_alone(case):
     _, gated = gated_multi_head_attention(*inputs, wide, np.zeros(h, dtype=Y.dtype), mask)
     *_, d_gates = gated_multi_head_attention_backward(np.cos(Y), gated)
     assert d_gates.shape == (h,) and d_gates.dtype == Y.dtype and np.isfinite(d_gates).all()
-    assert all(np.array_equal(a, b) for a, b in zip([*inputs, *weights[:4], mask], before, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip([*inputs, *parameters[:4], mask], before, strict=True))
 
 
 SHARED = ("W_K", "W_V", "b_K", "b_V")
@@ -197,9 +200,9 @@ def test_the_module_equals_the_reference_and_its_steps_equal_the_full_pass(b, n,
     rng, d = np.random.default_rng(seed), h * d_k
     X, matrices = rng.normal(size=(b, n, d)), [rng.normal(size=(d, d)) for _ in range(4)]
     assert np.array_equal(merge_heads(split_heads(X, h)), X)
-    weights = MultiHeadWeights(*matrices, *(rng.normal(size=d) for _ in range(4)))
+    parameters = MultiHeadParameters(*matrices, *(rng.normal(size=d) for _ in range(4)))
     module = MultiHeadAttention(d_model=d, n_heads=h).double()
-    copy_weights(weights, module)
+    copy_parameters(parameters, module)
     causal = masks.causal_mask(n)
     with torch.no_grad():
         full = module(torch.tensor(X), mask=torch.tensor(causal)).numpy()
@@ -207,5 +210,5 @@ def test_the_module_equals_the_reference_and_its_steps_equal_the_full_pass(b, n,
         cache, first = KeyValueCache(), int(rng.integers(0, n))
         parts = [part for part in torch.tensor(X).tensor_split([first], dim=1) if part.shape[1]]
         steps = torch.cat([module(part, cache=cache) for part in parts], dim=1).numpy()
-    np.testing.assert_allclose(multi_head_attention(X, X, weights, h, causal)[0], full, atol=1e-9)
+    np.testing.assert_allclose(multi_head_attention(X, X, parameters, h, causal)[0], full, atol=1e-9)
     np.testing.assert_allclose(steps, full, atol=1e-9)

@@ -15,7 +15,7 @@ VOCAB, LONGEST, D, HEADS, KV, LAYERS, HIDDEN, B, N = 61, 32, 24, 4, 2, 3, 40, 2,
 
 
 def hugging_face(kind):
-    """A small model of theirs with random weights, and our config of the same."""
+    """A small model of theirs with random parameters, and our config of the same."""
     import transformers
 
     if kind == "gpt2":
@@ -189,7 +189,7 @@ def another_model(theirs, folder):
         (without_a_layer, "the model needs blocks.2"),
         (narrower, "places.weight must be (32, 24); got (31, 24)"),
         (another_model, "got 'extra."),
-        (lambda theirs, folder: folder / "none", "there must be a file of weights"),
+        (lambda theirs, folder: folder / "none", "there must be a file of parameters"),
     ],
 )
 def test_a_wrong_file_gets_one_sentence_and_leaves_the_model_as_it_was(spoil, sentence, tmp_path):

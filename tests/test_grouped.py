@@ -6,14 +6,11 @@ import torch
 
 from attnlib.nn.grouped import repeat_heads as nn_repeat_heads
 from attnlib.nn.multihead import MultiHeadAttention
-from attnlib.reference.grouped import (
+from attnlib.reference.grouped import repeat_heads, repeat_heads_backward
+from attnlib.reference.multihead import (
+    MultiHeadParameters,
     grouped_query_attention,
     grouped_query_attention_backward,
-    repeat_heads,
-    repeat_heads_backward,
-)
-from attnlib.reference.multihead import (
-    MultiHeadWeights,
     multi_head_attention,
     multi_head_attention_backward,
 )
@@ -23,10 +20,10 @@ B, N, M, H, D_K = 2, 3, 5, 6, 7
 D, D_SOURCE = H * D_K, 11
 
 
-def random_weights(rng, groups, d_k=D_K, d=D):
+def random_parameters(rng, groups, d_k=D_K, d=D):
     shapes = [(d, H * d_k), (D_SOURCE, groups * d_k), (D_SOURCE, groups * d_k), (H * d_k, d)]
     matrices = [rng.normal(size=shape) / np.sqrt(shape[0]) for shape in shapes]
-    return MultiHeadWeights(*matrices, *(rng.normal(size=W.shape[1]) for W in matrices))
+    return MultiHeadParameters(*matrices, *(rng.normal(size=W.shape[1]) for W in matrices))
 
 
 @pytest.fixture
@@ -36,26 +33,26 @@ def inputs(rng):
 
 @pytest.mark.parametrize("groups", [1, 2, 3, 6])
 def test_it_equals_plain_attention_with_the_shared_columns_written_out(inputs, groups, rng):
-    weights, mask = random_weights(rng, groups), rng.random((B, M, N)) < 0.7
+    parameters, mask = random_parameters(rng, groups), rng.random((B, M, N)) < 0.7
 
     def written_out(W):
         parts = W.reshape(-1, groups, D_K)
         return np.repeat(parts, H // groups, axis=1).reshape(*W.shape[:-1], H * D_K)
 
-    wide = weights._replace(
-        **{name: written_out(getattr(weights, name)) for name in ["W_K", "W_V", "b_K", "b_V"]}
+    wide = parameters._replace(
+        **{name: written_out(getattr(parameters, name)) for name in ["W_K", "W_V", "b_K", "b_V"]}
     )
-    Y, cache = grouped_query_attention(*inputs, weights, H, groups, mask)
+    Y, cache = grouped_query_attention(*inputs, parameters, H, groups, mask)
     plain, plain_cache = multi_head_attention(*inputs, wide, H, mask)
     assert_close(Y, plain, "float64")
     assert_close(cache.P, plain_cache.P, "float64")
-    assert cache.heads.K.shape == (B, groups, N, D_K)
+    assert cache.K.shape == (B, groups, N, D_K)
 
 
 def test_with_as_many_groups_as_heads_it_is_multi_head_attention_bit_by_bit(inputs, rng):
-    weights = random_weights(rng, H)
-    Y, cache = grouped_query_attention(*inputs, weights, H, H)
-    plain, plain_cache = multi_head_attention(*inputs, weights, H)
+    parameters = random_parameters(rng, H)
+    Y, cache = grouped_query_attention(*inputs, parameters, H, H)
+    plain, plain_cache = multi_head_attention(*inputs, parameters, H)
     assert np.array_equal(Y, plain)
     dY = rng.normal(size=Y.shape)
     ours = grouped_query_attention_backward(dY, cache)
@@ -66,33 +63,33 @@ def test_with_as_many_groups_as_heads_it_is_multi_head_attention_bit_by_bit(inpu
 
 @pytest.mark.parametrize("groups", [1, 2])
 def test_the_backward_is_the_slope(groups, rng):
-    X_Q, X = rng.normal(size=(B, M, 3)), rng.normal(size=(B, N, D_SOURCE))
-    weights = random_weights(rng, groups, d_k=1, d=3)
+    X, source = rng.normal(size=(B, M, 3)), rng.normal(size=(B, N, D_SOURCE))
+    parameters = random_parameters(rng, groups, d_k=1, d=3)
 
-    def forward(X_Q, X, *weights):
-        return grouped_query_attention(X_Q, X, MultiHeadWeights(*weights), H, groups)
+    def forward(X, source, *parameters):
+        return grouped_query_attention(X, source, MultiHeadParameters(*parameters), H, groups)
 
     def backward(dY, cache):
-        dX_Q, dX, d_weights = grouped_query_attention_backward(dY, cache)
-        return dX_Q, dX, *d_weights
+        dX, dsource, d_parameters = grouped_query_attention_backward(dY, cache)
+        return dX, dsource, *d_parameters
 
-    check_gradients(forward, backward, [X_Q, X, *weights], rng)
+    check_gradients(forward, backward, [X, source, *parameters], rng)
 
 
 @pytest.mark.parametrize("groups", [1, 2, 6])
 def test_the_module_equals_the_reference_and_so_do_its_slopes(inputs, groups, rng):
-    weights, mask = random_weights(rng, groups), rng.random((B, M, N)) < 0.7
+    parameters, mask = random_parameters(rng, groups), rng.random((B, M, N)) < 0.7
     module = MultiHeadAttention(d_model=D, n_heads=H, n_kv_heads=groups, d_source=D_SOURCE).double()
     check_twin(
-        lambda X_Q, X, weights: grouped_query_attention(X_Q, X, weights, H, groups, mask),
+        lambda X, source, parameters: grouped_query_attention(X, source, parameters, H, groups, mask),
         grouped_query_attention_backward,
         lambda *inputs: module(*inputs, torch.tensor(mask)),
         inputs,
         rng,
-        weights,
+        parameters,
         module,
     )
-    _, cache = grouped_query_attention(*inputs, weights, H, groups, mask)
+    _, cache = grouped_query_attention(*inputs, parameters, H, groups, mask)
     given = map(torch.tensor, (*inputs, mask))
     assert_close(cache.P, module.attention_weights(*given), "float64")
 
@@ -111,9 +108,9 @@ def test_groups_that_do_not_fit_are_refused(inputs, rng):
     with pytest.raises(
         ValueError, match="n_heads must split evenly into n_kv_heads; got n_heads=6, n_kv_hea"
     ):
-        grouped_query_attention(*inputs, random_weights(rng, 4), H, 4)
+        grouped_query_attention(*inputs, random_parameters(rng, 4), H, 4)
     with pytest.raises(
         ValueError,
         match=r"W_K must be \(d_source, g\*d_k\) with g\*d_k=7; got \(\d+, 14\). Parameters are stored",
     ):
-        grouped_query_attention(*inputs, random_weights(rng, 2), H, 1)
+        grouped_query_attention(*inputs, random_parameters(rng, 2), H, 1)

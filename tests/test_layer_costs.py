@@ -11,7 +11,7 @@ from test_results import script
 from torch.utils.flop_counter import FlopCounterMode
 
 from attnlib.data.results import load_result, save_result
-from attnlib.reference.attention import AttentionWeights
+from attnlib.reference.attention import AttentionParameters
 from attnlib.reference.layers import self_attention
 from attnlib.testing import assert_close
 
@@ -51,7 +51,7 @@ def test_the_timed_attention_is_the_reference_layer():
     layer = costs.layers(D)["attention"].double()
     X = torch.randn(N, D, dtype=torch.float64)
     W_Q, W_K, W_V, W_O = (linear.weight.detach().numpy().T for linear in layer.maps)
-    O, _ = self_attention(X.numpy(), AttentionWeights(W_Q, W_K, W_V))
+    O, _ = self_attention(X.numpy(), AttentionParameters(W_Q, W_K, W_V))
     assert_close(layer(X).detach().numpy(), O @ W_O, "float64")
 
 

@@ -123,7 +123,7 @@ def test_a_hook_hears_what_the_map_says_and_may_replace_it(case, name):
 
 
 @pytest.mark.parametrize(("case", "name"), EACH)
-def test_a_parametrised_weight_is_the_one_that_is_used(case, name):
+def test_a_parametrised_map_is_the_one_that_is_used(case, name):
     module, holder, inputs = made(case)
     before, linear = module(*inputs), getattr(holder, name)
     parametrize.register_parametrization(linear, "weight", Doubled())
@@ -135,7 +135,7 @@ def test_a_parametrised_weight_is_the_one_that_is_used(case, name):
 
 @pytest.mark.parametrize("kind", ["quantised", "of another class"])
 def test_a_map_of_another_kind_takes_the_place(kind):
-    """What quantises weights replaces `nn.Linear` by a module that keeps whole numbers and a scale."""
+    """What quantises parameters replaces `nn.Linear` by a module that keeps whole numbers and a scale."""
 
     class Rounded(nn.Module):
         def __init__(self, linear):

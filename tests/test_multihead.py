@@ -8,19 +8,23 @@ from attnlib.nn.cache import KeyValueCache
 from attnlib.nn.heads import split_heads as nn_split_heads
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.reference import multihead
-from attnlib.reference.attention import AttentionWeights, attention_layer
+from attnlib.reference.attention import AttentionParameters, attention_layer
 from attnlib.reference.masks import causal_mask, combine_masks, padding_mask
-from attnlib.reference.multihead import MultiHeadWeights, multi_head_attention, multi_head_attention_backward
-from attnlib.testing import assert_close, check_gradients, check_twin, copy_weights
+from attnlib.reference.multihead import (
+    MultiHeadParameters,
+    multi_head_attention,
+    multi_head_attention_backward,
+)
+from attnlib.testing import assert_close, check_gradients, check_twin, copy_parameters
 
 B, N, M, H, D_K, D_V, D_Q, D_SOURCE, D_OUT = 2, 3, 5, 3, 7, 11, 13, 17, 19
 D = H * D_K
 
 
-def random_weights(rng, d_q=D_Q, d_source=D_SOURCE, k=H * D_K, v=H * D_V, d_out=D_OUT, bias=True):
+def random_parameters(rng, d_q=D_Q, d_source=D_SOURCE, k=H * D_K, v=H * D_V, d_out=D_OUT, bias=True):
     shapes = [(d_q, k), (d_source, k), (d_source, v), (v, d_out)]
     matrices = [rng.normal(size=shape) / np.sqrt(shape[0]) for shape in shapes]
-    return MultiHeadWeights(*matrices, *(rng.normal(size=W.shape[1]) if bias else None for W in matrices))
+    return MultiHeadParameters(*matrices, *(rng.normal(size=W.shape[1]) if bias else None for W in matrices))
 
 
 @pytest.fixture
@@ -44,168 +48,168 @@ def masks(rng):
 KINDS = ["none", "shared", "of queries and keys", "of keys", "of each head"]
 
 
-def twin_of(weights, **options):
-    module = MultiHeadAttention(**options, bias=weights.b_Q is not None).double()
-    copy_weights(weights, module)
+def twin_of(parameters, **options):
+    module = MultiHeadAttention(**options, bias=parameters.b_Q is not None).double()
+    copy_parameters(parameters, module)
     return module
 
 
-def square_weights(rng, d_source=D, bias=True):
-    return random_weights(rng, d_q=D, d_source=d_source, v=D, d_out=D, bias=bias)
+def square_parameters(rng, d_source=D, bias=True):
+    return random_parameters(rng, d_q=D, d_source=d_source, v=D, d_out=D, bias=bias)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bias", [True, False])
 def test_loop_matrices_and_sum_agree(inputs, masks, kind, bias, rng):
-    weights = random_weights(rng, bias=bias)
-    by_loops = multihead.multi_head_attention_by_loops(*inputs, weights, H, masks[kind])
-    Y, cache = multi_head_attention(*inputs, weights, H, masks[kind])
-    by_sum, sum_cache = multihead.multi_head_as_sum(*inputs, weights, H, masks[kind])
+    parameters = random_parameters(rng, bias=bias)
+    by_loops = multihead.multi_head_attention_by_loops(*inputs, parameters, H, masks[kind])
+    Y, cache = multi_head_attention(*inputs, parameters, H, masks[kind])
+    by_sum, sum_cache = multihead.multi_head_as_sum(*inputs, parameters, H, masks[kind])
     assert Y.shape == (B, M, D_OUT)
     assert_close(by_loops, Y, "float64")
     assert_close(by_sum, Y, "float64")
-    assert_close(sum_cache.C.sum(axis=1) + (weights.b_O if bias else 0), Y, "float64")
-    assert cache.P.shape == (B, H, M, N) and np.array_equal(cache.P, sum_cache.P)
+    assert_close(sum_cache.C.sum(axis=1) + (parameters.b_O if bias else 0), Y, "float64")
+    assert cache.P.shape == (B, H, M, N) and np.array_equal(cache.P, sum_cache.heads.P)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["multi_head_attention", "multi_head_as_sum"])
 def test_the_backward_is_the_slope(inputs, masks, kind, name, rng):
-    small = random_weights(rng, d_q=2, d_source=4, k=H * 2, v=H, d_out=1)
+    small = random_parameters(rng, d_q=2, d_source=4, k=H * 2, v=H, d_out=1)
     inputs = [inputs[0][..., :2], inputs[1][..., :4]]
 
-    def forward(X_Q, X, *weights):
-        return getattr(multihead, name)(X_Q, X, MultiHeadWeights(*weights), H, masks[kind])
+    def forward(X, source, *parameters):
+        return getattr(multihead, name)(X, source, MultiHeadParameters(*parameters), H, masks[kind])
 
     def backward(dY, cache):
-        dX_Q, dX, d_weights = getattr(multihead, f"{name}_backward")(dY, cache)
-        return dX_Q, dX, *d_weights
+        dX, dsource, d_parameters = getattr(multihead, f"{name}_backward")(dY, cache)
+        return dX, dsource, *d_parameters
 
     check_gradients(forward, backward, [*inputs, *small], rng)
 
 
 def test_without_biases_there_are_no_gradients_of_biases(inputs, rng):
     for name in ("multi_head_attention", "multi_head_as_sum"):
-        Y, cache = getattr(multihead, name)(*inputs, random_weights(rng, bias=False), H)
-        *_, d_weights = getattr(multihead, f"{name}_backward")(Y, cache)
-        assert [db is None for db in d_weights] == [False] * 4 + [True] * 4
+        Y, cache = getattr(multihead, name)(*inputs, random_parameters(rng, bias=False), H)
+        *_, d_parameters = getattr(multihead, f"{name}_backward")(Y, cache)
+        assert [db is None for db in d_parameters] == [False] * 4 + [True] * 4
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bias", [True, False])
 def test_the_module_equals_the_reference_and_so_do_its_slopes(masks, kind, bias, rng):
-    weights, mask = square_weights(rng, D_SOURCE, bias), masks[kind]
-    X_Q, X = rng.normal(size=(B, M, D)), rng.normal(size=(B, N, D_SOURCE))
-    module = twin_of(weights, d_model=D, n_heads=H, d_source=D_SOURCE)
+    parameters, mask = square_parameters(rng, D_SOURCE, bias), masks[kind]
+    X, source = rng.normal(size=(B, M, D)), rng.normal(size=(B, N, D_SOURCE))
+    module = twin_of(parameters, d_model=D, n_heads=H, d_source=D_SOURCE)
     given = None if mask is None else torch.tensor(mask)
     check_twin(
-        lambda X_Q, X, weights: multi_head_attention(X_Q, X, weights, H, mask),
+        lambda X, source, parameters: multi_head_attention(X, source, parameters, H, mask),
         multi_head_attention_backward,
-        lambda X_Q, X: module(X_Q, X, given),
-        [X_Q, X],
+        lambda X, source: module(X, source, given),
+        [X, source],
         rng,
-        weights,
+        parameters,
         module,
     )
-    inputs = [*map(torch.tensor, (X_Q, X)), given]
-    P = multi_head_attention(X_Q, X, weights, H, mask)[1].P
-    C = multihead.multi_head_as_sum(X_Q, X, weights, H, mask)[1].C
+    inputs = [*map(torch.tensor, (X, source)), given]
+    P = multi_head_attention(X, source, parameters, H, mask)[1].P
+    C = multihead.multi_head_as_sum(X, source, parameters, H, mask)[1].C
     assert_close(P, module.attention_weights(*inputs), "float64")
     assert_close(C, module.contributions(*inputs), "float64")
 
 
 def test_self_attention_adds_the_two_gradients_of_its_input(rng):
-    weights, X = square_weights(rng), rng.normal(size=(B, M, D))
-    module = twin_of(weights, d_model=D, n_heads=H)
+    parameters, X = square_parameters(rng), rng.normal(size=(B, M, D))
+    module = twin_of(parameters, d_model=D, n_heads=H)
 
     def backward(dY, cache):
-        dX_Q, dX, d_weights = multi_head_attention_backward(dY, cache)
-        return dX_Q + dX, d_weights
+        dX, dsource, d_parameters = multi_head_attention_backward(dY, cache)
+        return dX + dsource, d_parameters
 
     check_twin(
-        lambda X, weights: multi_head_attention(X, X, weights, H, causal_mask(M)),
+        lambda X, parameters: multi_head_attention(X, X, parameters, H, causal_mask(M)),
         backward,
         lambda X: module(X, mask=torch.tensor(causal_mask(M))),
         [X],
         rng,
-        weights,
+        parameters,
         module,
     )
 
 
 def test_one_head_is_the_attention_layer_and_a_linear_map(inputs, rng):
-    weights = random_weights(rng, bias=False)
-    O, _ = attention_layer(*inputs, AttentionWeights(*weights[:3]))
-    assert_close(multi_head_attention(*inputs, weights, 1)[0], O @ weights.W_O, "float64")
+    parameters = random_parameters(rng, bias=False)
+    O, _ = attention_layer(*inputs, AttentionParameters(*parameters[:3]))
+    assert_close(multi_head_attention(*inputs, parameters, 1)[0], O @ parameters.W_O, "float64")
 
 
 def test_heads_have_no_order_once_W_O_moves_with_them(inputs, rng):
-    weights, order = random_weights(rng), rng.permutation(H)
+    parameters, order = random_parameters(rng), rng.permutation(H)
 
     def columns(W):
         return W.reshape(-1, H, W.shape[-1] // H)[:, order].reshape(W.shape)
 
-    moved = MultiHeadWeights(
-        *map(columns, weights[:3]),
-        weights.W_O.reshape(H, -1, D_OUT)[order].reshape(weights.W_O.shape),
-        *map(columns, weights[4:7]),
-        weights.b_O,
+    moved = MultiHeadParameters(
+        *map(columns, parameters[:3]),
+        parameters.W_O.reshape(H, -1, D_OUT)[order].reshape(parameters.W_O.shape),
+        *map(columns, parameters[4:7]),
+        parameters.b_O,
     )
     assert_close(
-        multi_head_attention(*inputs, moved, H)[0], multi_head_attention(*inputs, weights, H)[0], "float64"
+        multi_head_attention(*inputs, moved, H)[0], multi_head_attention(*inputs, parameters, H)[0], "float64"
     )
 
 
 def test_the_bias_of_the_keys_is_invisible(inputs, masks, rng):
     """It adds q b_K to all scores of a query alike, and the softmax does not see a constant."""
-    weights = random_weights(rng)
-    Y, cache = multi_head_attention(*inputs, weights, H, masks["shared"])
-    other = weights._replace(b_K=weights.b_K + 10 * rng.normal(size=H * D_K))
+    parameters = random_parameters(rng)
+    Y, cache = multi_head_attention(*inputs, parameters, H, masks["shared"])
+    other = parameters._replace(b_K=parameters.b_K + 10 * rng.normal(size=H * D_K))
     assert_close(multi_head_attention(*inputs, other, H, masks["shared"])[0], Y, "float64")
-    *_, d_weights = multi_head_attention_backward(rng.normal(size=Y.shape), cache)
-    assert np.abs(d_weights.b_K).max() < 1e-14 * np.abs(d_weights.W_K).max()
-    assert np.abs(d_weights.b_Q).max() > 1e-3
+    *_, d_parameters = multi_head_attention_backward(rng.normal(size=Y.shape), cache)
+    assert np.abs(d_parameters.b_K).max() < 1e-14 * np.abs(d_parameters.W_K).max()
+    assert np.abs(d_parameters.b_Q).max() > 1e-3
 
 
 def test_a_query_that_may_look_nowhere_gets_the_bias(inputs, masks, rng):
-    weights = random_weights(rng)
-    Y, cache = multi_head_attention(*inputs, weights, H, masks["shared"])
+    parameters = random_parameters(rng)
+    Y, cache = multi_head_attention(*inputs, parameters, H, masks["shared"])
     assert not cache.Z[0, :, 2].any() and not cache.P[0, :, 2].any()
-    assert np.array_equal(Y[0, 2], weights.b_O)
-    dX_Q, *_ = multi_head_attention_backward(rng.normal(size=Y.shape), cache)
-    assert not dX_Q[0, 2].any() and np.isfinite(dX_Q).all()
+    assert np.array_equal(Y[0, 2], parameters.b_O)
+    dX, *_ = multi_head_attention_backward(rng.normal(size=Y.shape), cache)
+    assert not dX[0, 2].any() and np.isfinite(dX).all()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_what_goes_in_in_one_precision_comes_out_in_it(inputs, dtype, rng):
-    weights = MultiHeadWeights(*(W.astype(dtype) for W in random_weights(rng)))
-    X_Q, X = (array.astype(dtype) for array in inputs)
+    parameters = MultiHeadParameters(*(W.astype(dtype) for W in random_parameters(rng)))
+    X, source = (array.astype(dtype) for array in inputs)
     for name in ("multi_head_attention", "multi_head_as_sum"):
-        Y, cache = getattr(multihead, name)(X_Q, X, weights, H)
-        dX_Q, dX, d_weights = getattr(multihead, f"{name}_backward")(Y, cache)
-        assert all(array.dtype == dtype for array in (Y, dX_Q, dX, *d_weights))
+        Y, cache = getattr(multihead, name)(X, source, parameters, H)
+        dX, dsource, d_parameters = getattr(multihead, f"{name}_backward")(Y, cache)
+        assert all(array.dtype == dtype for array in (Y, dX, dsource, *d_parameters))
     module = MultiHeadAttention(d_model=4, n_heads=2).to(getattr(torch, dtype))
     assert module(torch.zeros(3, 4, dtype=getattr(torch, dtype))).dtype == getattr(torch, dtype)
 
 
 def test_nothing_leaks_across_the_batch_and_inputs_stay_as_they_were(inputs, rng):
-    weights, (X_Q, X) = random_weights(rng), inputs
-    before = X_Q.copy(), X.copy()
-    Y, cache = multi_head_attention(X_Q, X, weights, H)
-    dX_Q, dX, _ = multi_head_attention_backward(np.eye(B)[0][:, None, None] * np.ones_like(Y), cache)
-    assert not dX_Q[1].any() and not dX[1].any() and dX[0].any()
+    parameters, (X, source) = random_parameters(rng), inputs
+    before = X.copy(), source.copy()
+    Y, cache = multi_head_attention(X, source, parameters, H)
+    dX, dsource, _ = multi_head_attention_backward(np.eye(B)[0][:, None, None] * np.ones_like(Y), cache)
+    assert not dX[1].any() and not dsource[1].any() and dsource[0].any()
     assert all(np.array_equal(now, then) for now, then in zip(inputs, before, strict=True))
 
 
 def test_it_works_without_a_batch_and_with_two_batch_axes(rng):
-    weights = square_weights(rng)
-    module = twin_of(weights, d_model=D, n_heads=H)
+    parameters = square_parameters(rng)
+    module = twin_of(parameters, d_model=D, n_heads=H)
     for batch in [(), (2, 3)]:
         X = rng.normal(size=(*batch, M, D))
         mask = combine_masks(causal_mask(M), np.ones((*batch, 1, M), dtype=bool))
-        Y, _ = multi_head_attention(X, X, weights, H, mask)
+        Y, _ = multi_head_attention(X, X, parameters, H, mask)
         assert_close(Y, module(torch.tensor(X), mask=torch.tensor(mask)), "float64")
-        by_loops = multihead.multi_head_attention_by_loops(X, X, weights, H, mask)
+        by_loops = multihead.multi_head_attention_by_loops(X, X, parameters, H, mask)
         assert_close(Y, by_loops, "float64")
 
 
@@ -241,54 +245,54 @@ def test_an_empty_cache_costs_nothing():
 
 
 def test_a_hook_on_the_heads_reads_what_each_head_says(inputs, rng):
-    weights, X = square_weights(rng), rng.normal(size=(B, M, D))
-    module, heard = twin_of(weights, d_model=D, n_heads=H), []
+    parameters, X = square_parameters(rng), rng.normal(size=(B, M, D))
+    module, heard = twin_of(parameters, d_model=D, n_heads=H), []
     module.heads.register_forward_hook(lambda heads, inputs, Z: heard.append(Z))
     module(torch.tensor(X))
-    assert_close(heard[0], multi_head_attention(X, X, weights, H)[1].Z, "float64")
+    assert_close(heard[0], multi_head_attention(X, X, parameters, H)[1].Z, "float64")
     assert nn_split_heads(torch.tensor(X), H).shape == heard[0].shape
 
 
 @pytest.mark.bad_input
-def test_weights_that_do_not_fit_are_named(inputs, rng):
-    weights = random_weights(rng)
-    right = weights._asdict()
+def test_parameters_that_do_not_fit_are_named(inputs, rng):
+    parameters = random_parameters(rng)
+    right = parameters._asdict()
     for name, value, sentence in [
         (
             "W_Q",
             np.ones((2, 21)),
-            r"X_Q and weights.W_Q must have the same width d_query; got X_Q .* with d_query=13",
+            r"X and parameters.W_Q must have the same width d_model; got X .* with d_model=13",
         ),
         (
             "W_K",
             np.ones((2, 21)),
-            r"X and weights.W_K must have the same width d_source; got X .* with d_source=17",
+            r"source and parameters.W_K must have the same width d_source; got source .* with d_source=17",
         ),
         (
             "W_Q",
             np.ones((D_Q, 20)),
-            r"the width of weights.W_Q must split evenly into n_heads; got .*=20, n_heads=3",
+            r"the width of parameters.W_Q must split evenly into n_heads; got .*=20, n_heads=3",
         ),
         (
             "W_K",
             np.ones((D_SOURCE, 24)),
-            r"weights.W_K must be \(d_source, g\*d_k\) with g\*d_k=21; got \(17, 24\). Parameters are stored",
+            r"parameters.W_K must be \(d_source, g\*d_k\) with g\*d_k=21; got \(17, 24\). Parameters are stored",
         ),
         (
             "W_O",
             np.ones((32, 19)),
-            r"weights.W_O must be \(h\*d_v, d_out\) with h\*d_v=33; got \(32, 19\). Parameters are stored",
+            r"parameters.W_O must be \(h\*d_v, d_out\) with h\*d_v=33; got \(32, 19\). Parameters are stored",
         ),
         (
             "b_V",
             np.ones(32),
-            r"weights.b_V must be \(g\*d_v,\) with g\*d_v=33; got \(32,\)",
+            r"parameters.b_V must be \(g\*d_v,\) with g\*d_v=33; got \(32,\)",
         ),
         ("b_V", np.ones(33, dtype="float32"), "all arrays must have the same dtype; got .*b_V float32"),
     ]:
         with pytest.raises((ValueError, TypeError), match="multi_head_attention: " + sentence):
             multi_head_attention(
-                *inputs, MultiHeadWeights(**(right | {f"b_{name[-1]}": None} | {name: value})), H
+                *inputs, MultiHeadParameters(**(right | {f"b_{name[-1]}": None} | {name: value})), H
             )
 
 

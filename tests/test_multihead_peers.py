@@ -7,8 +7,8 @@ import torch.nn.functional as F
 from attnlib.nn.heads import merge_heads, split_heads
 from attnlib.nn.masks import additive_from_mask, causal_mask, combine_masks, padding_mask
 from attnlib.nn.multihead import MultiHeadAttention
-from attnlib.reference.multihead import MultiHeadWeights, multi_head_attention
-from attnlib.testing import assert_close, copy_weights
+from attnlib.reference.multihead import MultiHeadParameters, multi_head_attention
+from attnlib.testing import assert_close, copy_parameters
 
 B, N, M, H, D_K = 2, 5, 3, 3, 7
 D, D_SOURCE = H * D_K, 11
@@ -34,14 +34,16 @@ def filled(module, draw):
     return module
 
 
-def weights_of_pytorch(module):
+def parameters_of_pytorch(module):
     if module.in_proj_weight is None:
         maps = [module.q_proj_weight, module.k_proj_weight, module.v_proj_weight]
     else:
         maps = module.in_proj_weight.chunk(3)
     matrices = [*maps, module.out_proj.weight]
     biases = [*module.in_proj_bias.chunk(3), module.out_proj.bias]
-    return MultiHeadWeights(*(W.detach().T.numpy() for W in matrices), *(b.detach().numpy() for b in biases))
+    return MultiHeadParameters(
+        *(W.detach().T.numpy() for W in matrices), *(b.detach().numpy() for b in biases)
+    )
 
 
 MASKS = {
@@ -57,9 +59,9 @@ MASKS = {
 def test_it_equals_pytorchs_module_in_output_weights_and_slopes(name, crossed, draw):
     d_source = D_SOURCE if crossed else D
     theirs = torch.nn.MultiheadAttention(D, H, batch_first=True, kdim=d_source, vdim=d_source).double()
-    weights = weights_of_pytorch(filled(theirs, draw))
+    parameters = parameters_of_pytorch(filled(theirs, draw))
     ours = MultiHeadAttention(d_model=D, n_heads=H, d_source=d_source).double()
-    copy_weights(weights, ours)
+    copy_parameters(parameters, ours)
     m = M if crossed else N
     X = draw(B, m, D).requires_grad_()
     source = draw(B, N, d_source).requires_grad_() if crossed else X
@@ -69,7 +71,9 @@ def test_it_equals_pytorchs_module_in_output_weights_and_slopes(name, crossed, d
     given = (X, source if crossed else None, mask)
     Y = ours(*given)
     assert furthest(Y, expected) < EXACT and furthest(ours.attention_weights(*given), P) < EXACT
-    by_numpy, _ = multi_head_attention(*(A.detach().numpy() for A in (X, source)), weights, H, as_array(mask))
+    by_numpy, _ = multi_head_attention(
+        *(A.detach().numpy() for A in (X, source)), parameters, H, as_array(mask)
+    )
     assert furthest(torch.tensor(by_numpy), expected) < EXACT
     dY, leaves = draw(*Y.shape), [X, source] if crossed else [X]
     mine = torch.autograd.grad(Y, [*leaves, ours.W_O.weight, ours.W_Q.bias], dY)
@@ -100,7 +104,7 @@ def additive(mask):
 # transformers takes seconds to load, and each process that collects the tests would wait for it: so it is loaded late.
 
 
-def test_it_equals_a_layer_of_bert_with_random_weights(draw):
+def test_it_equals_a_layer_of_bert_with_random_parameters(draw):
     from transformers import BertConfig
     from transformers.models.bert.modeling_bert import BertSelfAttention
 
@@ -111,8 +115,8 @@ def test_it_equals_a_layer_of_bert_with_random_weights(draw):
     output = filled(torch.nn.Linear(D, D), draw)  # in BERT the output's map stands in the next module
     linears = [theirs.query, theirs.key, theirs.value, output]
     ours = MultiHeadAttention(d_model=D, n_heads=H)
-    copy_weights(
-        MultiHeadWeights(
+    copy_parameters(
+        MultiHeadParameters(
             *(f.weight.detach().T.numpy() for f in linears), *(f.bias.detach().numpy() for f in linears)
         ),
         ours,
@@ -123,7 +127,7 @@ def test_it_equals_a_layer_of_bert_with_random_weights(draw):
     assert_close(ours.attention_weights(X, mask=mask), P, "float32")
 
 
-def test_it_equals_a_layer_of_gpt2_with_random_weights(draw):
+def test_it_equals_a_layer_of_gpt2_with_random_parameters(draw):
     from transformers import GPT2Config
     from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
 
@@ -135,7 +139,7 @@ def test_it_equals_a_layer_of_gpt2_with_random_weights(draw):
     W_Q, W_K, W_V = theirs.c_attn.weight.detach().split(D, dim=1)  # stored (in, out), as in the book
     b_Q, b_K, b_V = theirs.c_attn.bias.detach().split(D)
     W_O, b_O = theirs.c_proj.weight.detach(), theirs.c_proj.bias.detach()
-    copy_weights(MultiHeadWeights(*(W.numpy() for W in (W_Q, W_K, W_V, W_O, b_Q, b_K, b_V, b_O))), ours)
+    copy_parameters(MultiHeadParameters(*(W.numpy() for W in (W_Q, W_K, W_V, W_O, b_Q, b_K, b_V, b_O))), ours)
     X, mask = draw(B, N, D).float(), causal_mask(N)
     Y, P = theirs(X, attention_mask=additive(mask)[None, None])
     assert_close(ours(X, mask=mask), Y, "float32")

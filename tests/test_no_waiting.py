@@ -13,7 +13,7 @@ from attnlib.nn import activations, hard, kernel, monotonic, ops, recurrent, spa
 from attnlib.nn.attention import scaled_dot_product_attention
 from attnlib.nn.debug import checked_values
 from attnlib.nn.multihead import MultiHeadAttention
-from attnlib.reference.recurrent import GRUWeights, LSTMState, LSTMWeights, RNNWeights
+from attnlib.reference.recurrent import GRUParameters, LSTMParameters, LSTMState, RNNParameters
 
 N, M, D, H = 5, 3, 4, 2
 META = {"device": "meta"}
@@ -75,7 +75,7 @@ CALLS = {
     "gelu": (X,),
     "gelu_tanh": (X,),
     "swish": (X,),
-    "logistic": (X,),
+    "sigmoid": (X,),
     "pre_norm": (X, ops.unit, activations.relu),
     "post_norm": (X, ops.unit, activations.relu),
     "without_residual": (X, ops.unit, activations.relu),
@@ -85,12 +85,12 @@ CALLS = {
     "keep_top_k": (S, 2),
     "keep_nucleus": (S, 0.5),
     "sample": (S, S[:, 0]),
-    "rnn_cell": (v, v, RNNWeights(W, W, v)),
+    "rnn_cell": (v, v, RNNParameters(W, W, v)),
     "rnn_jacobian": (v, W),
     "jacobian_through_time": (W, X),
-    "gru_cell": (v, v, GRUWeights(WIDE[3], WIDE[3], WIDE[3][0], WIDE[3][0])),
-    "lstm_cell": (v, STATE, LSTMWeights(WIDE[4], WIDE[4], WIDE[4][0])),
-    "unroll": (recurrent.rnn_cell, X, v, RNNWeights(W, W, v)),
+    "gru_cell": (v, v, GRUParameters(WIDE[3], WIDE[3], WIDE[3][0], WIDE[3][0])),
+    "lstm_cell": (v, STATE, LSTMParameters(WIDE[4], WIDE[4], WIDE[4][0])),
+    "unroll": (recurrent.rnn_cell, X, v, RNNParameters(W, W, v)),
     "dot_scores": (X, Y),
     "scaled_dot_scores": (X, Y),
     "multiplicative_scores": (X, Y, W),
@@ -112,7 +112,7 @@ ELSEWHERE = {
     "normalised_index": TABLE,
     "wavelengths": TABLE,
     "sinusoids": TABLE,
-    "weights_of": "takes a module, and moves nothing",
+    "parameters_of": "takes a module, and moves nothing",
     "gated_heads": "takes a module, and is a block",
 }
 

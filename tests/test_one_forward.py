@@ -40,7 +40,7 @@ def alibi(m, n):
 
 
 def by_formula(module, X, source=None, mask=None, bias=None, positions=None):
-    """The same layer with its weights written out, one head after the other."""
+    """The same layer with its parameters written out, one head after the other."""
     source = X if source is None else source
     Q, K, V = (
         W(A).unflatten(-1, (-1, d))
@@ -75,7 +75,7 @@ OPTIONS = {
 
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("given", ["alone", "bias", "positions", "mask", "all"])
-def test_the_layer_is_the_formula_with_its_weights_written_out(name, given):
+def test_the_layer_is_the_formula_with_its_parameters_written_out(name, given):
     module, X = layer(**OPTIONS[name]), draw(B, N, D)
     options = {
         "bias": alibi(N, N) if given in ("bias", "all") else None,

@@ -85,13 +85,13 @@ def test_the_multiplicative_score_is_a_dot_product_after_a_map(rng):
 @pytest.mark.parametrize(
     ("module", "inputs"),
     [
-        (nn_scores.AdditiveScore(d_query=D_Q, d_key=D_K, d_hidden=D_A), [(B, M, D_Q), (B, N, D_K)]),
-        (nn_scores.MultiplicativeScore(d_query=D_Q, d_key=D_K), [(B, M, D_Q), (B, N, D_K)]),
-        (nn_scores.LocationScore(d_query=D_Q, n=N), [(B, M, D_Q)]),
+        (nn_scores.AdditiveScore(d_q=D_Q, d_k=D_K, d_a=D_A), [(B, M, D_Q), (B, N, D_K)]),
+        (nn_scores.MultiplicativeScore(d_q=D_Q, d_k=D_K), [(B, M, D_Q), (B, N, D_K)]),
+        (nn_scores.LocationScore(d_q=D_Q, n=N), [(B, M, D_Q)]),
     ],
     ids=["additive", "multiplicative", "location"],
 )
-def test_a_module_is_its_function_with_weights(module, inputs):
+def test_a_module_is_its_function_with_parameters(module, inputs):
     S = module(*(torch.randn(shape) for shape in inputs))
     assert S.shape == (B, M, N)
     S.sum().backward()

@@ -137,7 +137,7 @@ def test_a_sentence_decoded_word_by_word_is_the_sentence_decoded_at_once(options
 
 
 @pytest.mark.parametrize("options", VARIANTS)
-def test_every_weight_gets_a_gradient(options: dict):
+def test_every_parameter_gets_a_gradient(options: dict):
     model, (source, mask, said) = tiny(**options), inputs()
     (model(source, mask, said) * torch.randn(B, M, VOCAB_Y).double()).sum().backward()
     assert all(p.grad is not None and p.grad.abs().max() > 0 for p in model.parameters())

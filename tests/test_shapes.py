@@ -11,7 +11,7 @@ import torch
 
 from attnlib import shapes
 from attnlib.reference import kernel, ops
-from attnlib.reference.recurrent import RNNWeights, rnn_cell, unroll
+from attnlib.reference.recurrent import RNNParameters, rnn_cell, unroll
 from attnlib.shapes import Array, Bool, Float, Int, Number, checked, where
 from results import checked_result
 
@@ -60,8 +60,8 @@ def test_an_exception_and_another_thread_leave_the_door_as_it_was():
 def test_what_is_called_back_is_checked_by_its_own_door():
     with pytest.raises(TypeError, match="softmax: S must be an array; got list"):
         kernel.kernel_regression(*[np.ones((2, 2))] * 3, kernel=lambda Q, K: ops.softmax([1.0]))
-    cell = RNNWeights(np.ones((2, 2)), np.ones((2, 2)), np.ones(2))
-    with pytest.raises(ValueError, match="rnn_cell: h and weights.W_x must have the same width d"):
+    cell = RNNParameters(np.ones((2, 2)), np.ones((2, 2)), np.ones(2))
+    with pytest.raises(ValueError, match="rnn_cell: h and parameters.W_x must have the same width d"):
         unroll(rnn_cell, np.ones((3, 2)), np.ones(5), cell)
 
 

@@ -9,7 +9,7 @@ import torch
 
 from attnlib.nn.attention import AttentionLayer
 from attnlib.nn.scores import AdditiveScore
-from attnlib.reference.attention import AttentionWeights
+from attnlib.reference.attention import AttentionParameters
 from attnlib.reference.ops import softmax, softmax_backward
 from attnlib.reference.scores import additive_scores
 from attnlib.testing import (
@@ -17,7 +17,7 @@ from attnlib.testing import (
     central_difference,
     check_gradients,
     check_twin,
-    copy_weights,
+    copy_parameters,
     tolerance,
 )
 
@@ -57,43 +57,47 @@ def test_close_means_equal_shapes_too():
         tolerance("float128")
 
 
-def test_weights_are_copied_with_the_one_transpose(rng):
-    weights = AttentionWeights(*(rng.normal(size=shape) for shape in [(2, 3), (5, 3), (5, 7)]))
+def test_parameters_are_copied_with_the_one_transpose(rng):
+    parameters = AttentionParameters(*(rng.normal(size=shape) for shape in [(2, 3), (5, 3), (5, 7)]))
     module = AttentionLayer(d_model=2, d_source=5, d_k=3, d_v=7).double()
-    copy_weights(weights, module)
-    assert torch.equal(module.W_Q.weight, torch.tensor(weights.W_Q.T))
+    copy_parameters(parameters, module)
+    assert torch.equal(module.W_Q.weight, torch.tensor(parameters.W_Q.T))
 
 
-def test_weights_that_are_a_view_read_backwards_are_copied_too(rng):
+def test_parameters_that_are_a_view_read_backwards_are_copied_too(rng):
     """PyTorch knows no negative strides."""
-    forwards = AttentionWeights(*(rng.normal(size=shape) for shape in [(2, 3), (5, 3), (5, 7)]))
+    forwards = AttentionParameters(*(rng.normal(size=shape) for shape in [(2, 3), (5, 3), (5, 7)]))
     module = AttentionLayer(d_model=2, d_source=5, d_k=3, d_v=7).double()
-    copy_weights(AttentionWeights(*(W[:, ::-1] for W in forwards)), module)
+    copy_parameters(AttentionParameters(*(W[:, ::-1] for W in forwards)), module)
     assert torch.equal(module.W_V.weight, torch.tensor(forwards.W_V.T).flip(0))
 
 
-def test_weights_that_do_not_fit_are_refused_and_nothing_is_changed(rng):
+def test_parameters_that_do_not_fit_are_refused_and_nothing_is_changed(rng):
     module = AttentionLayer(d_model=2, d_source=5, d_k=3, d_v=7).double()
     before = {name: value.clone() for name, value in module.state_dict().items()}
-    wrong = AttentionWeights(*(rng.normal(size=shape) for shape in [(2, 3), (5, 3), (7, 5)]))
-    with pytest.raises(ValueError, match=r"copy_weights: W_V must be \(in, out\) = \(5, 7\); got \(7, 5\)"):
-        copy_weights(wrong, module)
+    wrong = AttentionParameters(*(rng.normal(size=shape) for shape in [(2, 3), (5, 3), (7, 5)]))
+    with pytest.raises(
+        ValueError, match=r"copy_parameters: W_V must be \(in, out\) = \(5, 7\); got \(7, 5\)"
+    ):
+        copy_parameters(wrong, module)
     assert all(torch.equal(before[name], value) for name, value in module.state_dict().items())
 
 
-def test_weights_that_are_parameters_are_copied_as_they_are(rng):
-    class Weights(NamedTuple):
+def test_parameters_outside_a_map_are_copied_as_they_are(rng):
+    class Parameters(NamedTuple):
         W_q: np.ndarray
         W_k: np.ndarray
         v: np.ndarray
 
-    weights = Weights(*(rng.normal(size=shape) for shape in [(2, 3), (5, 3), (3,)]))
-    module = AdditiveScore(d_query=2, d_key=5, d_hidden=3).double()
-    copy_weights(weights, module)
+    parameters = Parameters(*(rng.normal(size=shape) for shape in [(2, 3), (5, 3), (3,)]))
+    module = AdditiveScore(d_q=2, d_k=5, d_a=3).double()
+    copy_parameters(parameters, module)
     Q, K = rng.normal(size=(7, 2)), rng.normal(size=(11, 5))
-    assert_close(module(torch.tensor(Q), torch.tensor(K)), additive_scores(Q, K, *weights)[0], "float64")
-    with pytest.raises(ValueError, match="copy_weights: AttentionLayer must have a weight W_q; it has none"):
-        copy_weights(weights, AttentionLayer(d_model=2, d_source=5, d_k=3, d_v=7))
+    assert_close(module(torch.tensor(Q), torch.tensor(K)), additive_scores(Q, K, *parameters)[0], "float64")
+    with pytest.raises(
+        ValueError, match="copy_parameters: AttentionLayer must have a parameter W_q; it has none"
+    ):
+        copy_parameters(parameters, AttentionLayer(d_model=2, d_source=5, d_k=3, d_v=7))
 
 
 def test_tensors_can_be_compared_with_arrays_even_where_numpy_lacks_the_dtype():

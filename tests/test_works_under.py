@@ -145,15 +145,15 @@ CASES = {
     "GPT, of Llama's kind": Case(GPT, gpt(n_kv_heads=1, qk_norm=True, **LLAMA), (tokens(B, N),)),
     "AdditiveScore": Case(
         AdditiveScore,
-        lambda: AdditiveScore(d_query=D, d_key=D_SOURCE, d_hidden=D_K),
+        lambda: AdditiveScore(d_q=D, d_k=D_SOURCE, d_a=D_K),
         (draw(B, N, D), draw(B, M, D_SOURCE)),
     ),
     "MultiplicativeScore": Case(
         MultiplicativeScore,
-        lambda: MultiplicativeScore(d_query=D, d_key=D_SOURCE),
+        lambda: MultiplicativeScore(d_q=D, d_k=D_SOURCE),
         (draw(B, N, D), draw(B, M, D_SOURCE)),
     ),
-    "LocationScore": Case(LocationScore, lambda: LocationScore(d_query=D, n=M), (draw(B, N, D),)),
+    "LocationScore": Case(LocationScore, lambda: LocationScore(d_q=D, n=M), (draw(B, N, D),)),
     "Positions": Case(Positions, stack(Positions), (draw(B, N, 8),)),
     "Positions, sinusoid": Case(Positions, stack(Positions, positions="sinusoid"), (draw(B, N, 8),)),
     "Stack": Case(Stack, stack(Stack, **FULL), (tokens(B, N),)),

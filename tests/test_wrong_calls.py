@@ -36,13 +36,11 @@ SIZES = {  # two heads; what is not here has the size 2
     "d_v": 3,
     "d": 4,
     "d_in": 3,
-    "d_query": 7,
     "d_model": 7,
     "d_out": 5,
     "d_a": 3,
 }
 NUMBERS = {"axis": -1, "axes": 3, "before": 1, "after": 1, "prefix": 2, "T": 0.5}
-TUPLES = {"weights": "RNNWeights", "parameters": "RNNParameters"}
 
 
 def public_functions():
@@ -125,20 +123,17 @@ class Maker:
 
 
 def rnn(maker):
-    kind = next(value for name, value in vars(recurrent).items() if name in TUPLES.values())
-    return maker.of(kind, "")
+    return maker.of(recurrent.RNNParameters, "")
 
 
 SPECIAL = {
     ("kernel_regression", "kernel"): lambda maker: nn_kernel if maker.nn else exponential_kernel,
     ("unroll", "cell"): lambda maker: nn_cell if maker.nn else recurrent.rnn_cell,
     ("unroll", "state"): lambda maker: maker.array("float", "*b d", ""),
-    ("unroll", "weights"): rnn,
     ("unroll", "parameters"): rnn,
     ("unroll_backward", "cell_backward"): lambda maker: recurrent.rnn_cell_backward,
     ("unroll_backward", "d_states"): lambda maker: [maker.array("float", "*b d", "")],
     ("unroll_backward", "caches"): lambda maker: [maker.of(recurrent.RNNCache, "")],
-    ("weights_of", "cell"): lambda maker: torch.nn.RNNCell(3, 4),
     ("parameters_of", "cell"): lambda maker: torch.nn.RNNCell(3, 4),
     ("gated_heads", "module"): lambda maker: importlib.import_module(
         "attnlib.nn.multihead"

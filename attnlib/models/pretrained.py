@@ -1,4 +1,4 @@
-"""Somebody else's weights in our GPT: the published names of GPT-2 and of Llama, key by key and shape by shape.
+"""Somebody else's parameters in our GPT: the published names of GPT-2 and of Llama, key by key and shape by shape.
 
 Only safetensors files are read: they hold numbers and nothing else, so that opening one runs no code.
 """
@@ -53,24 +53,26 @@ def read(file: Path) -> dict[str, Tensor]:
 
     if not file.is_file():
         raise FileNotFoundError(
-            f"load_published: there must be a file of weights; got {file}, which is none."
+            f"load_published: there must be a file of parameters; got {file}, which is none."
         )
     with file.open("rb") as opened:
         start = opened.read(2)
     if start in (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"):
         raise ValueError(
-            f"load_published: weights must be in a safetensors file; got {file.name}, a pickle, which could run code. "
+            "load_published: parameters must be in "
+            f"a safetensors file; got {file.name}, a pickle, which could run code. "
             "Take the model's file model.safetensors."
         )
     try:
         return load_file(file)
     except SafetensorError as error:
         raise ValueError(
-            f"load_published: weights must be in a whole safetensors file; got {file.name} ({error}). Fetch it again."
+            "load_published: parameters must be in "
+            f"a whole safetensors file; got {file.name} ({error}). Fetch it again."
         ) from None
 
 
-def take_published(model: GPT, published: dict[str, Tensor], source: str = "weights") -> None:
+def take_published(model: GPT, published: dict[str, Tensor], source: str = "parameters") -> None:
     """Put published tensors into the model; every key must have its place, and every place its key."""
     wanted = dict(model.named_parameters())
     given = {
@@ -84,7 +86,7 @@ def take_published(model: GPT, published: dict[str, Tensor], source: str = "weig
         if given[name].shape != parameter.shape:
             raise ValueError(
                 f"load_published: {name} must be {tuple(parameter.shape)}; got {tuple(given[name].shape)} "
-                f"from {source}. Build the model with the config of these weights."
+                f"from {source}. Build the model with the config of these parameters."
             )
     for name in given:
         if name not in wanted:

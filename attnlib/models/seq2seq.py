@@ -118,7 +118,7 @@ class AdditiveDecoder(nn.Module):
         super().__init__()
         d = config.d_hidden
         self.embed = nn.Embedding(config.target_vocab, config.d_embedding)
-        self.score = AdditiveScore(d_query=d, d_key=d, d_hidden=config.d_attention)
+        self.score = AdditiveScore(d_q=d, d_k=d, d_a=config.d_attention)
         self.cell = nn.GRUCell(config.d_embedding + d, d)
         self.readout = nn.Linear(2 * d, d)
         self.logits = nn.Linear(d, config.target_vocab)

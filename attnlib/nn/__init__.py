@@ -1,7 +1,7 @@
 """The same file names and function names as `attnlib.reference`, in PyTorch, for use.
 
-Autograd does the backward, so a function returns its output alone. Functions whose weights are learned have a module
-beside them that holds the weights: `attention.AttentionLayer`, `scores.AdditiveScore`, `layers.SelfAttention`,
+Autograd does the backward, so a function returns its output alone. Functions with parameters to learn have a module
+beside them that holds these: `attention.AttentionLayer`, `scores.AdditiveScore`, `layers.SelfAttention`,
 `multihead.MultiHeadAttention`. What a decoder remembers is in `cache`.
 
 Nothing here looks at the value of a tensor, so layers compile, `vmap`, shard and run ahead of a GPU; `debug` looks.

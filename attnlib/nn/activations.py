@@ -30,11 +30,11 @@ def gelu_tanh(A: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
 
 @checked
 def swish(A: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
-    """x times the logistic function of x; PyTorch calls it SiLU."""
+    """x times the sigmoid of x; PyTorch calls it SiLU."""
     return F.silu(A)
 
 
 @checked
-def logistic(A: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
+def sigmoid(A: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
     """Between zero and one."""
     return torch.sigmoid(A)

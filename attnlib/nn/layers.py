@@ -1,7 +1,7 @@
 """The twin of `attnlib.reference.layers`: attention within one sequence, and from one to another.
 
 The book derives it in eq-self-attention and eq-cross-attention (Chapter 2). Both hold an `AttentionLayer`, the
-projections of Chapter 1, as `layer`: `copy_weights(weights, module.layer)` fills them.
+projections of Chapter 1, as `layer`: `copy_parameters(parameters, module.layer)` fills them.
 """
 
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""The twin of `attnlib.reference.multihead`: a home for the weights of multi-head attention.
+"""The twin of `attnlib.reference.multihead`: a home for the parameters of multi-head attention.
 
 The book derives it in eq-head, eq-multi-head, eq-multi-head-sum and eq-grouped-query (Chapter 3). What a decoder
 remembers from step to step is in `attnlib.nn.cache`.

@@ -2,7 +2,7 @@
 
 The book derives them in eq-recurrence, eq-rnn, eq-gru, eq-lstm, eq-rnn-jacobian and eq-jacobian-product (Chapter 1).
 The twin with the backwards written out is `attnlib.reference.recurrent`, whose tuples hold tensors here; PyTorch's own
-cells compute the same, and `weights_of` brings their weights into the book's shape (in, out).
+cells compute the same, and `parameters_of` brings their parameters into the book's shape (in, out).
 """
 
 from collections.abc import Callable
@@ -12,39 +12,39 @@ import torch
 from torch import Tensor
 
 from attnlib.nn.ops import linear
-from attnlib.reference.recurrent import GRUWeights, LSTMState, LSTMWeights, RNNWeights
+from attnlib.reference.recurrent import GRUParameters, LSTMParameters, LSTMState, RNNParameters
 from attnlib.shapes import Float, Number, checked
 
 State = TypeVar("State")
 
 
 @checked
-def weights_of(cell: torch.nn.RNNCellBase) -> RNNWeights | GRUWeights | LSTMWeights:
-    """The weights of a PyTorch cell, shaped (in, out) as in the book; they stay connected to the cell's parameters.
+def parameters_of(cell: torch.nn.RNNCellBase) -> RNNParameters | GRUParameters | LSTMParameters:
+    """The parameters of a PyTorch cell, shaped (in, out) as in the book; they stay connected to the cell's own.
 
-    >>> weights_of(torch.nn.GRUCell(2, 3)).W_x.shape
+    >>> parameters_of(torch.nn.GRUCell(2, 3)).W_x.shape
     torch.Size([2, 9])
     """
     W_x, W_h = cell.weight_ih.T, cell.weight_hh.T
     b_x = cell.bias_ih if cell.bias else W_x.new_zeros(W_x.shape[1])
     b_h = cell.bias_hh if cell.bias else W_h.new_zeros(W_h.shape[1])
     if isinstance(cell, torch.nn.GRUCell):
-        return GRUWeights(W_x, W_h, b_x, b_h)
-    kind = LSTMWeights if isinstance(cell, torch.nn.LSTMCell) else RNNWeights
+        return GRUParameters(W_x, W_h, b_x, b_h)
+    kind = LSTMParameters if isinstance(cell, torch.nn.LSTMCell) else RNNParameters
     return kind(W_x, W_h, b_x + b_h)
 
 
 @checked
 def rnn_cell(
-    x: Float[Tensor, "*b d_in"], h: Float[Tensor, "*b d"], weights: RNNWeights
+    x: Float[Tensor, "*b d_in"], h: Float[Tensor, "*b d"], parameters: RNNParameters
 ) -> Float[Tensor, "*b d"]:
     """The next state of a simple recurrent network: mix state and input, then squash (eq-rnn).
 
-    >>> weights = RNNWeights(torch.tensor([[1.0]]), torch.tensor([[0.5]]), torch.tensor([0.0]))
-    >>> rnn_cell(torch.tensor([1.0]), torch.tensor([-2.0]), weights)
+    >>> parameters = RNNParameters(torch.tensor([[1.0]]), torch.tensor([[0.5]]), torch.tensor([0.0]))
+    >>> rnn_cell(torch.tensor([1.0]), torch.tensor([-2.0]), parameters)
     tensor([0.])
     """
-    return torch.tanh(x @ weights.W_x + h @ weights.W_h + weights.b)  # eq-rnn  (*b, d)
+    return torch.tanh(x @ parameters.W_x + h @ parameters.W_h + parameters.b)  # eq-rnn  (*b, d)
 
 
 @checked
@@ -77,16 +77,16 @@ def orthogonal(
 
 @checked
 def gru_cell(
-    x: Float[Tensor, "*b d_in"], h: Float[Tensor, "*b d"], weights: GRUWeights
+    x: Float[Tensor, "*b d_in"], h: Float[Tensor, "*b d"], parameters: GRUParameters
 ) -> Float[Tensor, "*b d"]:
     """The next state of a gated recurrent unit: the gate z keeps the old state or takes the candidate g (eq-gru).
 
-    >>> weights = GRUWeights(torch.zeros(1, 3), torch.zeros(1, 3), torch.zeros(3), torch.zeros(3))
-    >>> gru_cell(torch.tensor([7.0]), torch.tensor([1.0]), weights)
+    >>> parameters = GRUParameters(torch.zeros(1, 3), torch.zeros(1, 3), torch.zeros(3), torch.zeros(3))
+    >>> gru_cell(torch.tensor([7.0]), torch.tensor([1.0]), parameters)
     tensor([0.5000])
     """
-    a_xr, a_xz, a_xg = linear(x, weights.W_x, weights.b_x).chunk(3, dim=-1)
-    a_hr, a_hz, a_hg = linear(h, weights.W_h, weights.b_h).chunk(3, dim=-1)
+    a_xr, a_xz, a_xg = linear(x, parameters.W_x, parameters.b_x).chunk(3, dim=-1)
+    a_hr, a_hz, a_hg = linear(h, parameters.W_h, parameters.b_h).chunk(3, dim=-1)
     r, z = torch.sigmoid(a_xr + a_hr), torch.sigmoid(a_xz + a_hz)  # eq-gru-gates
     g = torch.tanh(a_xg + r * a_hg)  #                               eq-gru-candidate
     return (1 - z) * g + z * h  #                                    eq-gru  (*b, d)
@@ -94,16 +94,16 @@ def gru_cell(
 
 @checked
 def lstm_cell(
-    x: Float[Tensor, "*b d_in"], state: LSTMState | tuple[Tensor, Tensor], weights: LSTMWeights
+    x: Float[Tensor, "*b d_in"], state: LSTMState | tuple[Tensor, Tensor], parameters: LSTMParameters
 ) -> LSTMState:
     """The next state of a long short-term memory: forget some, write some, show some (eq-lstm).
 
-    >>> weights = LSTMWeights(torch.zeros(1, 4), torch.zeros(1, 4), torch.zeros(4))
-    >>> lstm_cell(torch.tensor([7.0]), LSTMState(h=torch.tensor([0.0]), c=torch.tensor([1.0])), weights).c
+    >>> parameters = LSTMParameters(torch.zeros(1, 4), torch.zeros(1, 4), torch.zeros(4))
+    >>> lstm_cell(torch.tensor([7.0]), LSTMState(h=torch.tensor([0.0]), c=torch.tensor([1.0])), parameters).c
     tensor([0.5000])
     """
     h, c = state
-    a_i, a_f, a_g, a_o = (x @ weights.W_x + h @ weights.W_h + weights.b).chunk(4, dim=-1)
+    a_i, a_f, a_g, a_o = (x @ parameters.W_x + h @ parameters.W_h + parameters.b).chunk(4, dim=-1)
     i, f, o = torch.sigmoid(a_i), torch.sigmoid(a_f), torch.sigmoid(a_o)  # eq-lstm-gates
     g = torch.tanh(a_g)  #                                                  eq-lstm-candidate
     c_new = f * c + i * g  #                                                eq-lstm-memory  (*b, d)
@@ -112,7 +112,7 @@ def lstm_cell(
 
 @checked
 def unroll(
-    cell: Callable[[Tensor, State, Any], State], X: Float[Tensor, "*b T d_in"], state: State, weights: Any
+    cell: Callable[[Tensor, State, Any], State], X: Float[Tensor, "*b T d_in"], state: State, parameters: Any
 ) -> list[State]:
     """One cell applied along a sequence: the T states (eq-recurrence).
 
@@ -120,6 +120,6 @@ def unroll(
     """
     states = []
     for t in range(X.shape[-2]):
-        state = cell(X[..., t, :], state, weights)  # eq-recurrence
+        state = cell(X[..., t, :], state, parameters)  # eq-recurrence
         states.append(state)
     return states

@@ -1,4 +1,4 @@
-"""The twin of `attnlib.reference.scores`: six scores in PyTorch, and homes for the weights of those that have some.
+"""The twin of `attnlib.reference.scores`: six scores in PyTorch, and homes for the parameters of those that have some.
 
 The book derives them in eq-dot-score, eq-scaled-score, eq-multiplicative-score, eq-additive-score, eq-cosine-score and
 eq-location-score (Chapter 1).
@@ -58,17 +58,17 @@ def location_scores(Q: Float[Tensor, "*b m d_q"], W: Float[Tensor, "d_q n"]) -> 
     return Q @ W  # eq-location-score
 
 
-def _weight(*shape: int) -> nn.Parameter:
+def _parameter(*shape: int) -> nn.Parameter:
     """Independent entries with the variance that keeps the size of what passes through."""
     return nn.Parameter(torch.randn(shape) / math.sqrt(shape[0]))
 
 
 class AdditiveScore(nn.Module):
-    """The additive score with its weights; queries and keys may differ in width."""
+    """The additive score with its parameters; queries and keys may differ in width."""
 
-    def __init__(self, *, d_query: int, d_key: int, d_hidden: int) -> None:
+    def __init__(self, *, d_q: int, d_k: int, d_a: int) -> None:
         super().__init__()
-        self.W_q, self.W_k, self.v = _weight(d_query, d_hidden), _weight(d_key, d_hidden), _weight(d_hidden)
+        self.W_q, self.W_k, self.v = _parameter(d_q, d_a), _parameter(d_k, d_a), _parameter(d_a)
 
     def forward(self, Q: Tensor, K: Tensor) -> Tensor:
         return additive_scores(Q, K, self.W_q, self.W_k, self.v)
@@ -77,20 +77,20 @@ class AdditiveScore(nn.Module):
 class MultiplicativeScore(nn.Module):
     """The bilinear score with its matrix."""
 
-    def __init__(self, *, d_query: int, d_key: int) -> None:
+    def __init__(self, *, d_q: int, d_k: int) -> None:
         super().__init__()
-        self.W = _weight(d_query, d_key)
+        self.W = _parameter(d_q, d_k)
 
     def forward(self, Q: Tensor, K: Tensor) -> Tensor:
         return multiplicative_scores(Q, K, self.W)
 
 
 class LocationScore(nn.Module):
-    """The location-based score with one column of weights for each of n positions; it reads no keys."""
+    """The location-based score with one column of numbers for each of n positions; it reads no keys."""
 
-    def __init__(self, *, d_query: int, n: int) -> None:
+    def __init__(self, *, d_q: int, n: int) -> None:
         super().__init__()
-        self.W = _weight(d_query, n)
+        self.W = _parameter(d_q, n)
 
     def forward(self, Q: Tensor) -> Tensor:
         return location_scores(Q, self.W)

@@ -71,33 +71,33 @@ def gelu_tanh_backward(dH: Float[Array, "*s"], A: Float[Array, "*s"]) -> Float[A
 
 @checked
 def swish(A: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """x times the logistic function of x; PyTorch calls it SiLU.
+    """x times the sigmoid of x; PyTorch calls it SiLU.
 
     >>> swish(np.array([0.0, math.log(3.0)])).round(4)
     array([0.   , 0.824])
     """
-    return A * logistic(A)
+    return A * sigmoid(A)
 
 
 @checked
 def swish_backward(dH: Float[Array, "*s"], A: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """dA: the logistic function, plus x times its slope."""
-    G = logistic(A)
+    """dA: the sigmoid, plus x times its slope."""
+    G = sigmoid(A)
     return dH * (G + A * G * (1 - G))
 
 
 @checked
-def logistic(A: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """Between zero and one; written with a tanh, which overflows nowhere.
+def sigmoid(A: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    """Between zero and one, one half at zero; written with a tanh, which overflows nowhere (eq-sigmoid).
 
-    >>> logistic(np.array([-1000.0, 0.0]))
+    >>> sigmoid(np.array([-1000.0, 0.0]))
     array([0. , 0.5])
     """
-    return (1 + np.tanh(A / 2)) / 2
+    return (1 + np.tanh(A / 2)) / 2  # eq-sigmoid
 
 
 @checked
-def logistic_backward(dG: Float[Array, "*s"], A: Float[Array, "*s"]) -> Float[Array, "*s"]:
+def sigmoid_backward(dG: Float[Array, "*s"], A: Float[Array, "*s"]) -> Float[Array, "*s"]:
     """dA: the slope is G (1 - G)."""
-    G = logistic(A)
+    G = sigmoid(A)
     return dG * G * (1 - G)

@@ -112,45 +112,48 @@ def scaled_dot_product_attention_backward(
     return dS @ K, dS.swapaxes(-1, -2) @ Q, dV  # eq-attention-backward
 
 
-class AttentionWeights(NamedTuple):
-    W_Q: Float[Array, "d_query d_k"]
-    W_K: Float[Array, "d_input d_k"]
-    W_V: Float[Array, "d_input d_v"]
+class AttentionParameters(NamedTuple):
+    W_Q: Float[Array, "d_model d_k"]
+    W_K: Float[Array, "d_source d_k"]
+    W_V: Float[Array, "d_source d_v"]
 
 
 class LayerCache(NamedTuple):
-    X_Q: Float[Array, "*b m d_query"]
-    X: Float[Array, "*b n d_input"]
-    weights: AttentionWeights
-    attention: AttentionCache
+    X: Float[Array, "*b m d_model"]
+    source: Float[Array, "*b n d_source"]
+    parameters: AttentionParameters
+    Q: Float[Array, "*b m d_k"]
+    K: Float[Array, "*b n d_k"]
+    V: Float[Array, "*b n d_v"]
+    P: Float[Array, "*b m n"]
 
 
 @checked
 def attention_layer(
-    X_Q: Float[Array, "*b m d_query"],
-    X: Float[Array, "*b n d_input"],
-    weights: AttentionWeights,
+    X: Float[Array, "*b m d_model"],
+    source: Float[Array, "*b n d_source"],
+    parameters: AttentionParameters,
     mask: Bool[Array, "*#b #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b m d_v"], LayerCache]:
-    """Attention from X_Q to X with separate projections for queries, keys and values (eq-layer).
+    """Attention from X to a source, with separate projections for queries, keys and values (eq-layer).
 
     >>> one = np.array([[1.0]])
-    >>> attention_layer(one, np.array([[2.0], [2.0]]), AttentionWeights(one, one, 3 * one))[0]
+    >>> attention_layer(one, np.array([[2.0], [2.0]]), AttentionParameters(one, one, 3 * one))[0]
     array([[6.]])
     """
-    Q, K, V = X_Q @ weights.W_Q, X @ weights.W_K, X @ weights.W_V  # eq-layer
-    O, cache = scaled_dot_product_attention(Q, K, V, mask)
-    return O, LayerCache(X_Q, X, weights, cache)
+    Q, K, V = X @ parameters.W_Q, source @ parameters.W_K, source @ parameters.W_V  # eq-layer
+    O, attention = scaled_dot_product_attention(Q, K, V, mask)
+    return O, LayerCache(X, source, parameters, *attention)
 
 
 @checked
 def attention_layer_backward(
     dO: Float[Array, "*b m d_v"], cache: LayerCache
-) -> tuple[Float[Array, "*b m d_query"], Float[Array, "*b n d_input"], AttentionWeights]:
-    """dX_Q, dX and the gradients of the weights; X is read twice, so its two gradients add up (eq-layer-backward)."""
-    X_Q, X, weights, attention = cache
-    dQ, dK, dV = scaled_dot_product_attention_backward(dO, attention)
-    dX_Q, dW_Q, _ = linear_backward(dQ, LinearCache(X_Q, weights.W_Q))
-    dX_K, dW_K, _ = linear_backward(dK, LinearCache(X, weights.W_K))
-    dX_V, dW_V, _ = linear_backward(dV, LinearCache(X, weights.W_V))
-    return dX_Q, dX_K + dX_V, AttentionWeights(dW_Q, dW_K, dW_V)  # eq-layer-backward
+) -> tuple[Float[Array, "*b m d_model"], Float[Array, "*b n d_source"], AttentionParameters]:
+    """dX, dsource and those of the parameters; the source is read twice: two gradients add up (eq-layer-backward)."""
+    X, source, parameters, *attention = cache
+    dQ, dK, dV = scaled_dot_product_attention_backward(dO, AttentionCache(*attention))
+    dX, dW_Q, _ = linear_backward(dQ, LinearCache(X, parameters.W_Q))
+    dsource_K, dW_K, _ = linear_backward(dK, LinearCache(source, parameters.W_K))
+    dsource_V, dW_V, _ = linear_backward(dV, LinearCache(source, parameters.W_V))
+    return dX, dsource_K + dsource_V, AttentionParameters(dW_Q, dW_K, dW_V)  # eq-layer-backward

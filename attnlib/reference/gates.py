@@ -5,8 +5,8 @@ The book derives it in eq-head-gate (Chapter 3). The twin is `attnlib.nn.gates`.
 
 from typing import NamedTuple
 
-from attnlib.reference.multihead import HeadsCache, head_outputs, head_outputs_backward
-from attnlib.reference.projections import MultiHeadWeights, combine, combine_backward
+from attnlib.reference.multihead import MultiHeadCache, head_outputs, head_outputs_backward
+from attnlib.reference.projections import MultiHeadParameters, combine, combine_backward
 from attnlib.shapes import Array, Bool, Float, checked, where
 
 
@@ -42,22 +42,17 @@ def gate_heads_backward(
 
 
 class GatedCache(NamedTuple):
-    heads: HeadsCache
+    heads: MultiHeadCache
     gate: GateCache
     G: Float[Array, "*b h m d_v"]
-
-    @property
-    def P(self) -> Float[Array, "*b h m n"]:
-        """The weights: who looks where, for each head."""
-        return self.heads.P
 
 
 @checked
 @where(g="h")
 def gated_multi_head_attention(
-    X_Q: Float[Array, "*b m d_query"],
-    X: Float[Array, "*b n d_source"],
-    weights: MultiHeadWeights,
+    X: Float[Array, "*b m d_model"],
+    source: Float[Array, "*b n d_source"],
+    parameters: MultiHeadParameters,
     gates: Float[Array, "*#b h"],
     mask: Bool[Array, "*#b #m #n"] | Bool[Array, "*#b #h #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b m d_out"], GatedCache]:
@@ -65,23 +60,23 @@ def gated_multi_head_attention(
 
     >>> import numpy as np
     >>> eye, X = np.eye(2), np.array([[2.0, 4.0]])
-    >>> gated_multi_head_attention(X, X, MultiHeadWeights(eye, eye, eye, eye), np.array([1.0, 0.0]))[0]
+    >>> gated_multi_head_attention(X, X, MultiHeadParameters(eye, eye, eye, eye), np.array([1.0, 0.0]))[0]
     array([[2., 0.]])
     """
     n_heads = gates.shape[-1]
-    Z, heads = head_outputs(X_Q, X, weights, n_heads, mask)
+    Z, heads = head_outputs(X, source, parameters, n_heads, n_heads, mask)
     G, gate = gate_heads(Z, gates)  # eq-head-gate
-    return combine(G, weights), GatedCache(heads, gate, G)
+    return combine(G, parameters), GatedCache(heads, gate, G)
 
 
 @checked
 def gated_multi_head_attention_backward(
     dY: Float[Array, "*b m d_out"], cache: GatedCache
 ) -> tuple[
-    Float[Array, "*b m d_query"], Float[Array, "*b n d_source"], MultiHeadWeights, Float[Array, "*#b h"]
+    Float[Array, "*b m d_model"], Float[Array, "*b n d_source"], MultiHeadParameters, Float[Array, "*#b h"]
 ]:
-    """dX_Q, dX and the gradients of the weights and of the gates (eq-multi-head-backward)."""
-    dG, d_out = combine_backward(dY, cache.G, cache.heads.weights)
+    """dX, dsource and the gradients of the parameters and of the gates (eq-multi-head-backward)."""
+    dG, d_out = combine_backward(dY, cache.G, cache.heads.parameters)
     dZ, d_gates = gate_heads_backward(dG, cache.gate)
-    dX_Q, dX, d_in = head_outputs_backward(dZ, cache.heads)
-    return dX_Q, dX, MultiHeadWeights(**d_in, **d_out), d_gates
+    dX, dsource, d_in = head_outputs_backward(dZ, cache.heads)
+    return dX, dsource, MultiHeadParameters(**d_in, **d_out), d_gates

@@ -5,7 +5,7 @@ The book derives it in eq-self-attention, eq-cross-attention and eq-three-roads 
 """
 
 from attnlib.reference.attention import (
-    AttentionWeights,
+    AttentionParameters,
     LayerCache,
     attention_layer,
     attention_layer_backward,
@@ -14,55 +14,55 @@ from attnlib.shapes import Array, Bool, Float, checked, where
 
 
 @checked
-@where(m="n", d_query="d_model", d_input="d_model")
+@where(m="n", d_source="d_model")
 def self_attention(
-    X: Float[Array, "*b n d_model"], weights: AttentionWeights, mask: Bool[Array, "*#b #n #n"] | None = None
+    X: Float[Array, "*b n d_model"],
+    parameters: AttentionParameters,
+    mask: Bool[Array, "*#b #n #n"] | None = None,
 ) -> tuple[Float[Array, "*b n d_v"], LayerCache]:
     """Every position asks, and every position answers: queries, keys and values all come from X (eq-self-attention).
 
     >>> import numpy as np
     >>> one = np.array([[1.0]])
-    >>> self_attention(np.array([[1.0], [3.0]]), AttentionWeights(0 * one, one, one))[0]
+    >>> self_attention(np.array([[1.0], [3.0]]), AttentionParameters(0 * one, one, one))[0]
     array([[2.],
            [2.]])
     """
-    return attention_layer(X, X, weights, mask)  # eq-self-attention  (*b, n, d_v)
+    return attention_layer(X, X, parameters, mask)  # eq-self-attention  (*b, n, d_v)
 
 
 @checked
-@where(m="n", d_query="d_model", d_input="d_model")
+@where(m="n", d_source="d_model")
 def self_attention_backward(
     dO: Float[Array, "*b n d_v"], cache: LayerCache
-) -> tuple[Float[Array, "*b n d_model"], AttentionWeights]:
-    """dX and the gradients of the weights; X is read three times, so three gradients add up (eq-three-roads)."""
-    dX_Q, dX_KV, d_weights = attention_layer_backward(dO, cache)
-    return dX_Q + dX_KV, d_weights  # eq-three-roads
+) -> tuple[Float[Array, "*b n d_model"], AttentionParameters]:
+    """dX and the gradients of the parameters; X is read three times, so three gradients add up (eq-three-roads)."""
+    dX, dsource, d_parameters = attention_layer_backward(dO, cache)
+    return dX + dsource, d_parameters  # eq-three-roads
 
 
 @checked
-@where(d_query="d_x", d_input="d_y")
 def cross_attention(
-    X: Float[Array, "*b m d_x"],
-    Y: Float[Array, "*b n d_y"],
-    weights: AttentionWeights,
+    X: Float[Array, "*b m d_model"],
+    source: Float[Array, "*b n d_source"],
+    parameters: AttentionParameters,
     mask: Bool[Array, "*#b #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b m d_v"], LayerCache]:
-    """X asks and the source Y answers: queries come from X, keys and values from Y (eq-cross-attention).
+    """X asks and the source answers: queries come from X, keys and values from the source (eq-cross-attention).
 
-    The output has one row for each row of X; lengths and widths of X and Y may differ.
+    The output has one row for each row of X; lengths and widths of X and the source may differ.
 
     >>> import numpy as np
     >>> one = np.array([[1.0]])
-    >>> cross_attention(one, np.array([[2.0], [2.0]]), AttentionWeights(one, one, 3 * one))[0]
+    >>> cross_attention(one, np.array([[2.0], [2.0]]), AttentionParameters(one, one, 3 * one))[0]
     array([[6.]])
     """
-    return attention_layer(X, Y, weights, mask)  # eq-cross-attention  (*b, m, d_v)
+    return attention_layer(X, source, parameters, mask)  # eq-cross-attention  (*b, m, d_v)
 
 
 @checked
-@where(d_query="d_x", d_input="d_y")
 def cross_attention_backward(
     dO: Float[Array, "*b m d_v"], cache: LayerCache
-) -> tuple[Float[Array, "*b m d_x"], Float[Array, "*b n d_y"], AttentionWeights]:
-    """dX, dY and the gradients of the weights; the source is read twice (eq-layer-backward)."""
+) -> tuple[Float[Array, "*b m d_model"], Float[Array, "*b n d_source"], AttentionParameters]:
+    """dX, dsource and the gradients of the parameters; the source is read twice (eq-layer-backward)."""
     return attention_layer_backward(dO, cache)

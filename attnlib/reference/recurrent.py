@@ -10,21 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attnlib import rules
+from attnlib.reference.activations import sigmoid
 from attnlib.reference.ops import LinearCache, linear, linear_backward
 from attnlib.shapes import Array, Float, Number, checked
 
 
-@checked
-def sigmoid(X: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """A number between 0 and 1, one half at zero; written with tanh it cannot overflow (eq-sigmoid).
-
-    >>> sigmoid(np.array([0.0, -1000.0]))
-    array([0.5, 0. ])
-    """
-    return 0.5 * (1 + np.tanh(0.5 * X))  # eq-sigmoid
-
-
-class RNNWeights(NamedTuple):
+class RNNParameters(NamedTuple):
     W_x: Float[Any, "d_in d"]
     W_h: Float[Any, "d d"]
     b: Float[Any, "d"]
@@ -34,34 +25,34 @@ class RNNCache(NamedTuple):
     x: Float[Array, "*b d_in"]
     h: Float[Array, "*b d"]
     h_new: Float[Array, "*b d"]
-    weights: RNNWeights
+    parameters: RNNParameters
 
 
 @checked
 def rnn_cell(
-    x: Float[Array, "*b d_in"], h: Float[Array, "*b d"], weights: RNNWeights
+    x: Float[Array, "*b d_in"], h: Float[Array, "*b d"], parameters: RNNParameters
 ) -> tuple[Float[Array, "*b d"], RNNCache]:
     """The next state of a simple recurrent network: mix state and input, then squash (eq-rnn).
 
-    >>> weights = RNNWeights(W_x=np.array([[1.0]]), W_h=np.array([[0.5]]), b=np.array([0.0]))
-    >>> h, cache = rnn_cell(np.array([1.0]), np.array([-2.0]), weights)
+    >>> parameters = RNNParameters(W_x=np.array([[1.0]]), W_h=np.array([[0.5]]), b=np.array([0.0]))
+    >>> h, cache = rnn_cell(np.array([1.0]), np.array([-2.0]), parameters)
     >>> h
     array([0.])
     """
-    h_new = np.tanh(x @ weights.W_x + h @ weights.W_h + weights.b)  # eq-rnn  (*b, d)
-    return h_new, RNNCache(x, h, h_new, weights)
+    h_new = np.tanh(x @ parameters.W_x + h @ parameters.W_h + parameters.b)  # eq-rnn  (*b, d)
+    return h_new, RNNCache(x, h, h_new, parameters)
 
 
 @checked
 def rnn_cell_backward(
     dh_new: Float[Array, "*b d"], cache: RNNCache
-) -> tuple[Float[Array, "*b d_in"], Float[Array, "*b d"], RNNWeights]:
-    """dx, dh and the gradients of the weights; 1 - h^2 is the slope of tanh (eq-rnn-backward)."""
-    x, h, h_new, weights = cache
+) -> tuple[Float[Array, "*b d_in"], Float[Array, "*b d"], RNNParameters]:
+    """dx, dh and the gradients of the parameters; 1 - h^2 is the slope of tanh (eq-rnn-backward)."""
+    x, h, h_new, parameters = cache
     da = dh_new * (1 - h_new**2)  # eq-rnn-backward
-    dx, dW_x, db = linear_backward(da, LinearCache(x, weights.W_x))
-    dh, dW_h, _ = linear_backward(da, LinearCache(h, weights.W_h))
-    return dx, dh, RNNWeights(dW_x, dW_h, db)
+    dx, dW_x, db = linear_backward(da, LinearCache(x, parameters.W_x))
+    dh, dW_h, _ = linear_backward(da, LinearCache(h, parameters.W_h))
+    return dx, dh, RNNParameters(dW_x, dW_h, db)
 
 
 @checked
@@ -112,7 +103,7 @@ def orthogonal(
     )  # eq-orthogonal; the signs make every rotation equally likely
 
 
-class GRUWeights(NamedTuple):
+class GRUParameters(NamedTuple):
     """Three blocks side by side: reset r, update z, candidate g. Two biases, because r stands between those of g."""
 
     W_x: Float[Any, "d_in 3d"]
@@ -128,43 +119,43 @@ class GRUCache(NamedTuple):
     z: Float[Array, "*b d"]
     g: Float[Array, "*b d"]
     a_hg: Float[Array, "*b d"]
-    weights: GRUWeights
+    parameters: GRUParameters
 
 
 @checked
 def gru_cell(
-    x: Float[Array, "*b d_in"], h: Float[Array, "*b d"], weights: GRUWeights
+    x: Float[Array, "*b d_in"], h: Float[Array, "*b d"], parameters: GRUParameters
 ) -> tuple[Float[Array, "*b d"], GRUCache]:
     """The next state of a gated recurrent unit: the gate z keeps the old state or takes the candidate g (eq-gru).
 
-    With all weights zero both gates stand at one half and the candidate is zero, so half of the state remains.
+    With all parameters zero both gates stand at one half and the candidate is zero, so half of the state remains.
 
-    >>> weights = GRUWeights(np.zeros((1, 3)), np.zeros((1, 3)), np.zeros(3), np.zeros(3))
-    >>> gru_cell(np.array([7.0]), np.array([1.0]), weights)[0]
+    >>> parameters = GRUParameters(np.zeros((1, 3)), np.zeros((1, 3)), np.zeros(3), np.zeros(3))
+    >>> gru_cell(np.array([7.0]), np.array([1.0]), parameters)[0]
     array([0.5])
     """
-    a_xr, a_xz, a_xg = np.split(linear(x, weights.W_x, weights.b_x)[0], 3, axis=-1)
-    a_hr, a_hz, a_hg = np.split(linear(h, weights.W_h, weights.b_h)[0], 3, axis=-1)
+    a_xr, a_xz, a_xg = np.split(linear(x, parameters.W_x, parameters.b_x)[0], 3, axis=-1)
+    a_hr, a_hz, a_hg = np.split(linear(h, parameters.W_h, parameters.b_h)[0], 3, axis=-1)
     r, z = sigmoid(a_xr + a_hr), sigmoid(a_xz + a_hz)  # eq-gru-gates
     g = np.tanh(a_xg + r * a_hg)  #                      eq-gru-candidate
     h_new = (1 - z) * g + z * h  #                       eq-gru  (*b, d)
-    return h_new, GRUCache(x, h, r, z, g, a_hg, weights)
+    return h_new, GRUCache(x, h, r, z, g, a_hg, parameters)
 
 
 @checked
 def gru_cell_backward(
     dh_new: Float[Array, "*b d"], cache: GRUCache
-) -> tuple[Float[Array, "*b d_in"], Float[Array, "*b d"], GRUWeights]:
-    """dx, dh and the gradients of the weights; dh has one path past all weights, through z (eq-gru-backward)."""
-    x, h, r, z, g, a_hg, weights = cache
+) -> tuple[Float[Array, "*b d_in"], Float[Array, "*b d"], GRUParameters]:
+    """dx, dh and the gradients of the parameters; dh has one path past all matrices, through z (eq-gru-backward)."""
+    x, h, r, z, g, a_hg, parameters = cache
     da_g = dh_new * (1 - z) * (1 - g**2)  #    eq-gru-backward: through the candidate
     da_z = dh_new * (h - g) * z * (1 - z)  #   through the update gate
     da_r = da_g * a_hg * r * (1 - r)  #        through the reset gate
     da_x = np.concatenate([da_r, da_z, da_g], axis=-1)
     da_h = np.concatenate([da_r, da_z, da_g * r], axis=-1)
-    dx, dW_x, db_x = linear_backward(da_x, LinearCache(x, weights.W_x))
-    dh, dW_h, db_h = linear_backward(da_h, LinearCache(h, weights.W_h))
-    return dx, dh + dh_new * z, GRUWeights(dW_x, dW_h, db_x, db_h)
+    dx, dW_x, db_x = linear_backward(da_x, LinearCache(x, parameters.W_x))
+    dh, dW_h, db_h = linear_backward(da_h, LinearCache(h, parameters.W_h))
+    return dx, dh + dh_new * z, GRUParameters(dW_x, dW_h, db_x, db_h)
 
 
 class LSTMState(NamedTuple):
@@ -174,7 +165,7 @@ class LSTMState(NamedTuple):
     c: Float[Any, "*b d"]
 
 
-class LSTMWeights(NamedTuple):
+class LSTMParameters(NamedTuple):
     """Four blocks side by side: input gate i, forget gate f, candidate g, output gate o."""
 
     W_x: Float[Any, "d_in 4d"]
@@ -190,36 +181,36 @@ class LSTMCache(NamedTuple):
     g: Float[Array, "*b d"]
     o: Float[Array, "*b d"]
     c_new: Float[Array, "*b d"]
-    weights: LSTMWeights
+    parameters: LSTMParameters
 
 
 @checked
 def lstm_cell(
-    x: Float[Array, "*b d_in"], state: LSTMState, weights: LSTMWeights
+    x: Float[Array, "*b d_in"], state: LSTMState, parameters: LSTMParameters
 ) -> tuple[LSTMState, LSTMCache]:
     """The next state of a long short-term memory: forget some, write some, show some (eq-lstm).
 
-    With all weights zero every gate stands at one half and the candidate is zero, so half of the memory remains.
+    With all parameters zero every gate stands at one half and the candidate is zero, so half of the memory remains.
 
-    >>> weights = LSTMWeights(np.zeros((1, 4)), np.zeros((1, 4)), np.zeros(4))
-    >>> lstm_cell(np.array([7.0]), LSTMState(h=np.array([0.0]), c=np.array([1.0])), weights)[0].c
+    >>> parameters = LSTMParameters(np.zeros((1, 4)), np.zeros((1, 4)), np.zeros(4))
+    >>> lstm_cell(np.array([7.0]), LSTMState(h=np.array([0.0]), c=np.array([1.0])), parameters)[0].c
     array([0.5])
     """
     h, c = state
-    a_i, a_f, a_g, a_o = np.split(x @ weights.W_x + h @ weights.W_h + weights.b, 4, axis=-1)
+    a_i, a_f, a_g, a_o = np.split(x @ parameters.W_x + h @ parameters.W_h + parameters.b, 4, axis=-1)
     i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o)  # eq-lstm-gates
     g = np.tanh(a_g)  #                                   eq-lstm-candidate
     c_new = f * c + i * g  #                              eq-lstm-memory  (*b, d)
     h_new = o * np.tanh(c_new)  #                         eq-lstm         (*b, d)
-    return LSTMState(h_new, c_new), LSTMCache(x, LSTMState(h, c), i, f, g, o, c_new, weights)
+    return LSTMState(h_new, c_new), LSTMCache(x, LSTMState(h, c), i, f, g, o, c_new, parameters)
 
 
 @checked
 def lstm_cell_backward(
     d_state: LSTMState, cache: LSTMCache
-) -> tuple[Float[Array, "*b d_in"], LSTMState, LSTMWeights]:
-    """dx, the old state's gradient, and those of the weights; between c_new and c stands f alone (eq-lstm-backward)."""
-    x, (h, c), i, f, g, o, c_new, weights = cache
+) -> tuple[Float[Array, "*b d_in"], LSTMState, LSTMParameters]:
+    """dx, the old state's gradient, those of the parameters; between c_new and c stands f alone (eq-lstm-backward)."""
+    x, (h, c), i, f, g, o, c_new, parameters = cache
     shown = np.tanh(c_new)
     dc_new = d_state.c + d_state.h * o * (1 - shown**2)  # eq-lstm-backward: what reaches the memory
     da_i = dc_new * g * i * (1 - i)
@@ -227,27 +218,27 @@ def lstm_cell_backward(
     da_g = dc_new * i * (1 - g**2)
     da_o = d_state.h * shown * o * (1 - o)
     da = np.concatenate([da_i, da_f, da_g, da_o], axis=-1)
-    dx, dW_x, db = linear_backward(da, LinearCache(x, weights.W_x))
-    dh, dW_h, _ = linear_backward(da, LinearCache(h, weights.W_h))
-    return dx, LSTMState(dh, dc_new * f), LSTMWeights(dW_x, dW_h, db)
+    dx, dW_x, db = linear_backward(da, LinearCache(x, parameters.W_x))
+    dh, dW_h, _ = linear_backward(da, LinearCache(h, parameters.W_h))
+    return dx, LSTMState(dh, dc_new * f), LSTMParameters(dW_x, dW_h, db)
 
 
 @checked
 def unroll(
-    cell: Callable[..., tuple[Any, Any]], X: Float[Array, "*b T d_in"], state: Any, weights: Any
+    cell: Callable[..., tuple[Any, Any]], X: Float[Array, "*b T d_in"], state: Any, parameters: Any
 ) -> tuple[list[Any], list[Any]]:
     """One cell applied along a sequence: the T states, and the T caches for the backward (eq-recurrence).
 
     state       the state before the first input
 
-    >>> weights = RNNWeights(W_x=np.array([[0.0]]), W_h=np.array([[0.0]]), b=np.array([0.0]))
-    >>> states, caches = unroll(rnn_cell, np.array([[1.0], [2.0]]), np.array([3.0]), weights)
+    >>> parameters = RNNParameters(W_x=np.array([[0.0]]), W_h=np.array([[0.0]]), b=np.array([0.0]))
+    >>> states, caches = unroll(rnn_cell, np.array([[1.0], [2.0]]), np.array([3.0]), parameters)
     >>> states
     [array([0.]), array([0.])]
     """
     states, caches = [], []
     for t in range(X.shape[-2]):
-        state, cache = cell(X[..., t, :], state, weights)  # eq-recurrence
+        state, cache = cell(X[..., t, :], state, parameters)  # eq-recurrence
         states.append(state)
         caches.append(cache)
     return states, caches
@@ -264,16 +255,16 @@ def _add(a: Any, b: Any) -> Any:
 def unroll_backward(
     cell_backward: Callable[..., tuple[Any, Any, Any]], d_states: Sequence[Any], caches: Sequence[Any]
 ) -> tuple[Float[Array, "*b T d_in"], Any, Any]:
-    """dX, the gradient of the state before the first input, and those of the weights (eq-recurrence-backward).
+    """dX, the gradient of the state before the first input, and those of the parameters (eq-recurrence-backward).
 
     d_states    one gradient for each of the T states, as different losses or an attention would send them
 
     It is backpropagation through time: each step adds what came to its state directly to what came through later ones.
     """
     rules.one_for_each_step("unroll_backward", d_states, caches)
-    dX, d_state, d_weights = [], None, None
+    dX, d_state, d_parameters = [], None, None
     for d_here, cache in zip(reversed(d_states), reversed(caches), strict=True):
         dx, d_state, d_step = cell_backward(_add(d_state, d_here), cache)  # eq-recurrence-backward
-        d_weights = _add(d_weights, d_step)
+        d_parameters = _add(d_parameters, d_step)
         dX.append(dx)
-    return np.stack(dX[::-1], axis=-2), d_state, d_weights
+    return np.stack(dX[::-1], axis=-2), d_state, d_parameters

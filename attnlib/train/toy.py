@@ -80,7 +80,7 @@ def train_stack(
     lr: float = 5e-3,
     **options: Any,
 ) -> Stack:
-    """A `Stack` trained on fresh batches; `seed` fixes its first weights and the data. `options` go to `fit`."""
+    """A `Stack` trained on fresh batches; `seed` fixes its first parameters and the data. `options` go to `fit`."""
     torch.manual_seed(seed)
     model = Stack(config)
     fit(model, answer_loss, fresh(make, seed), steps=steps, lr=lr, **options)

@@ -100,7 +100,7 @@ def train_translator(
     after_step: Callable[[Seq2Seq, int, float], None] | None = None,
     **options: Any,
 ) -> Seq2Seq:
-    """A `Seq2Seq` trained on sentence pairs; `seed` fixes its first weights and the order of the sentences.
+    """A `Seq2Seq` trained on sentence pairs; `seed` fixes its first parameters and the order of the sentences.
 
     `options` go to `Seq2SeqConfig`, for example `d_hidden=32` or `bidirectional=False`.
     """

@@ -14,7 +14,7 @@ W_k is (d_k, d_a), v is (d_a,), dS is (..., m, n), where the dots are a batch.
    sums, dQ and dK go back through the transposed matrices; dW_q, dW_k and dv sum over the batch too.
 
 Whatever was used several times collects the sum of its gradients: a query over all keys, a key over all
-queries, the three weights over all pairs of the whole batch.
+queries, the three parameters over all pairs of the whole batch.
 """
 
 import numpy as np
@@ -90,7 +90,7 @@ slope of a sigmoid | h (1 - h) is the slope of a sigmoid. The hidden layer is a 
 tanh taken twice | The slope was taken of a value that had gone through the tanh twice: H is the tanh
   already.
     (1 - H**2) => (1 - np.tanh(H) ** 2)
-v is left out | Each hidden unit enters a score with its weight in v, so its gradient carries that weight
+v is left out | Each hidden unit enters a score with its factor in v, so its gradient carries that factor
   too.
     dS[..., None] * v => dS[..., None]
 the sums are exchanged | The queries' side was summed over the queries and the keys' side over the keys;

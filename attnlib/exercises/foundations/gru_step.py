@@ -14,7 +14,7 @@ reset r, update z, candidate g. $r$ and $z$ are sigmoids of the sums of their bl
    candidate.
 
 Where z is near one the old state passes almost untouched, and so does its gradient: a path through time
-without any weight on it.
+without any matrix on it.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def gru_step(x, h, W_x, W_h, b_x, b_h):
-    """The next state of a gated recurrent unit; the weights hold the blocks r, z and g side by side."""
+    """The next state of a gated recurrent unit; the parameters hold the blocks r, z and g side by side."""
     x_r, x_z, x_g = np.split(x @ W_x + b_x, 3, axis=-1)
     h_r, h_z, h_g = np.split(h @ W_h + b_h, 3, axis=-1)
     r = 1 / (1 + np.exp(-(x_r + h_r)))
@@ -36,7 +36,7 @@ def gru_step(x, h, W_x, W_h, b_x, b_h):
 def reference(x, h, W_x, W_h, b_x, b_h):
     from attnlib.reference import recurrent
 
-    return recurrent.gru_cell(x, h, recurrent.GRUWeights(W_x, W_h, b_x, b_h))[0]
+    return recurrent.gru_cell(x, h, recurrent.GRUParameters(W_x, W_h, b_x, b_h))[0]
 
 
 def cases(rng):

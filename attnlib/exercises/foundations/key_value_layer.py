@@ -2,14 +2,14 @@
 
 write · ★★ · 12 min · 01-foundations/5-in-matrices · after foundations.attention-matrices
 
-Write the attention layer: queries come from X_Q (..., m, d_query), keys and values from X (..., n,
-d_input), through W_Q (d_query, d_k), W_K (d_input, d_k) and W_V (d_input, d_v). The output is (..., m,
+Write the attention layer: queries come from X (..., m, d_model), keys and values from source (..., n,
+d_source), through W_Q (d_model, d_k), W_K (d_source, d_k) and W_V (d_source, d_v). The output is (..., m,
 d_v).
 
 1. Which two of the three maps read the same input, and which input does the third read?
 2. Make Q, K and V with three matrix products; from there on it is scaled dot-product attention.
-3. X_Q goes through W_Q, X through W_K and, separately, through W_V. Divide the scores by the root of the
-   width of a query, which is d_k and not d_input.
+3. X goes through W_Q, source through W_K and, separately, through W_V. Divide the scores by the root of
+   the width of a query, which is d_k and not d_source.
 
 The key says when an input is read, the value says what is read there. With one matrix for both, an input
 could be found only by what it gives. The scores depend on W_Q and W_K through W_Q W_K^T alone, so they
@@ -24,64 +24,64 @@ from attnlib.exercises.kit import laws
 from attnlib.exercises.kit.drawing import drawn
 
 
-def key_value_layer(X_Q, X, W_Q, W_K, W_V):
-    """Attention from X_Q to X: queries, keys and values are linear maps of the inputs."""
-    Q = X_Q @ W_Q
-    K = X @ W_K
-    V = X @ W_V
+def key_value_layer(X, source, W_Q, W_K, W_V):
+    """Attention from X to a source: queries, keys and values are linear maps of the inputs."""
+    Q = X @ W_Q
+    K = source @ W_K
+    V = source @ W_V
     S = Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1])
     E = np.exp(S - S.max(axis=-1, keepdims=True))
     P = E / E.sum(axis=-1, keepdims=True)
     return P @ V
 
 
-def reference(X_Q, X, W_Q, W_K, W_V):
+def reference(X, source, W_Q, W_K, W_V):
     from attnlib.reference import attention
 
-    return attention.attention_layer(X_Q, X, attention.AttentionWeights(W_Q, W_K, W_V))[0]
+    return attention.attention_layer(X, source, attention.AttentionParameters(W_Q, W_K, W_V))[0]
 
 
 def cases(rng):
-    X_Q, *others = drawn(rng, (5, 3), (4, 3), (3, 2), (3, 2), (3, 5))
+    X, *others = drawn(rng, (5, 3), (4, 3), (3, 2), (3, 2), (3, 5))
     scale = np.array([[1.0], [1.0], [900.0], [-900.0], [2000.0]])
     return {
         "two queries, three inputs": drawn(rng, (2, 4), (3, 5), (4, 2), (5, 2), (5, 6)),
         "a batch of two": drawn(rng, (2, 3, 5), (2, 4, 7), (5, 6), (7, 6), (7, 11)),
         "d_v equal to d_k, one input width": drawn(rng, (2, 5), (3, 5), (5, 4), (5, 4), (5, 4)),
         "all sizes equal": drawn(rng, (3, 3, 3), (3, 3, 3), (3, 3), (3, 3), (3, 3)),
-        "scores of 1 and of 800": (scale * X_Q, *others),
+        "scores of 1 and of 800": (scale * X, *others),
         "float32": drawn(rng, (2, 5), (4, 3), (5, 2), (3, 2), (3, 6), dtype=np.float32),
     }
 
 
-def layer_without_keys(X_Q, X, W_Q, W_K, W_V):
-    S = (X_Q @ (W_Q @ W_K.T)) @ np.moveaxis(X, -1, -2) * W_Q.shape[-1] ** -0.5
+def layer_without_keys(X, source, W_Q, W_K, W_V):
+    S = (X @ (W_Q @ W_K.T)) @ np.moveaxis(source, -1, -2) * W_Q.shape[-1] ** -0.5
     E = np.exp(S - S.max(axis=-1, keepdims=True))
-    return (E / E.sum(axis=-1, keepdims=True)) @ X @ W_V
+    return (E / E.sum(axis=-1, keepdims=True)) @ source @ W_V
 
 
 LAWS = (laws.separate_batches(0, 1), laws.blind_to_order({1: -2}))
 VARIANTS = """
     layer_without_keys
-    return P @ V => return (P @ X) @ W_V
+    return P @ V => return (P @ source) @ W_V
 """
 MISTAKES = """
 values projected with W_K | The values went through the map of the keys; they have their own, W_V.
-    X @ W_V => X @ W_K
+    source @ W_V => source @ W_K
 keys projected with W_V | The keys went through the map of the values, or the two were exchanged; keys have
   W_K.
-    X @ W_K => X @ W_V
-    X @ W_K => X @ W_V ;; V = X @ W_V => V = X @ W_K
+    source @ W_K => source @ W_V
+    source @ W_K => source @ W_V ;; V = source @ W_V => V = source @ W_K
 keys projected with W_Q | The keys went through the map of the queries, so a query is scored with what
   others ask.
-    X @ W_K => X @ W_Q
+    source @ W_K => source @ W_Q
 values not projected | These are averages of the inputs themselves; each input goes through W_V first.
-    X @ W_V => X
-keys and values from X_Q | X_Q asks and X answers: keys and values are made from X.
-    K = X @ => K = X_Q @ ;; V = X @ => V = X_Q @
-queries from X | X_Q asks and X answers: the queries are made from X_Q.
-    X_Q @ W_Q => X @ W_Q
-the weights are transposed | Inputs are rows, so a weight matrix acts from the right, as it is.
+    source @ W_V => source
+keys and values from X | X asks and the source answers: keys and values are made from the source.
+    K = source @ => K = X @ ;; V = source @ => V = X @
+queries from the source | X asks and the source answers: the queries are made from X.
+    X @ W_Q => source @ W_Q
+the matrices are transposed | Inputs are rows, so a matrix of parameters acts from the right, as it is.
     @ W_Q => @ W_Q.T ;; @ W_K => @ W_K.T ;; @ W_V => @ W_V.T
 √d_k is missing | The scores are not divided by √d_k, so they spread wider the longer the vectors.
     / math.sqrt(Q.shape[-1]) =>
@@ -90,8 +90,8 @@ divided by d_k, not by its root | The standard deviation of a dot product grows 
     math.sqrt(Q.shape[-1]) => Q.shape[-1]
 root of the wrong dimension | d_k is the width of a query after its map. Here another size stands under the
   root.
+    math.sqrt(Q.shape[-1]) => math.sqrt(source.shape[-1])
     math.sqrt(Q.shape[-1]) => math.sqrt(X.shape[-1])
-    math.sqrt(Q.shape[-1]) => math.sqrt(X_Q.shape[-1])
     math.sqrt(Q.shape[-1]) => math.sqrt(V.shape[-1])
 normalised over the queries | Here the weights of each key sum to one over the queries; those of each query
   should, over the keys.

@@ -26,7 +26,7 @@ def rnn_step(x, h, W_x, W_h, b):
 def reference(x, h, W_x, W_h, b):
     from attnlib.reference import recurrent
 
-    return recurrent.rnn_cell(x, h, recurrent.RNNWeights(W_x, W_h, b))[0]
+    return recurrent.rnn_cell(x, h, recurrent.RNNParameters(W_x, W_h, b))[0]
 
 
 def cases(rng):

@@ -7,7 +7,7 @@ A document prints, for Z = [[1, 0.5], [2, 1], [0.5, 2]], W_Q = [[0.5, 0.3], [0.2
 [[0.5, 0.2], [1.0, 0.4], [0.95, 0.5]] and Z W_V = [[0.35, 0.55], [0.7, 1.1], [0.76, 0.45]]. One entry in
 each product is wrong: give the three right numbers, in this order.
 
-1. Each entry is a row of Z times a column of a weight matrix. The second row of Z is twice the first: what
+1. Each entry is a row of Z times a column of a matrix W. The second row of Z is twice the first: what
    does that say about the rows of the products?
 2. The first two rows agree with each other in all three products, so look at the last row.
 3. For Q it is (0.5, 2) times the second column of its matrix, for K the same row times the second column,
@@ -44,7 +44,7 @@ WITHIN = 0.004
 MISTAKES = """
 the printed numbers | You found the three wrong entries; work out what should stand there.
     = np.array([1.1, 0.5, 0.76])
-rows of the weights, not columns | The row of Z meets a column of the weight matrix; here it met a row.
+rows of the matrix, not columns | The row of Z meets a column of W; here it met a row.
     = three(Z @ W_Q.T, Z @ W_K.T, Z @ W_V.T)
 another row of Z | The wrong entries are all in the last row, which belongs to the last row of Z.
     = three(Z[[2, 0, 1]] @ W_Q, Z[[2, 0, 1]] @ W_K, Z[[2, 0, 1]] @ W_V)

@@ -2,7 +2,7 @@
 
 repair · ★★ · 10 min · 03-multi-head/4-heads-at-work · after multi-head.fused, self-attention.cross
 
-X (m, d) is the translation so far, which asks; Y (n, d) is the source, which is read. The function should
+X (m, d) is the translation so far, which asks; source (n, d) is read. The function should
 be multi-head cross-attention, and translates fluently whatever the source says. Repair its two bugs.
 
 1. Change the source. Which of queries, keys and values move, and which should?
@@ -21,20 +21,20 @@ from attnlib.exercises.kit.drawing import drawn
 from attnlib.exercises.kit.given import softmax
 
 
-def read_source(X, Y, W_Q, W_K, W_V, W_O, n_heads):
-    """Multi-head cross-attention: the rows of X (m, d) ask, the rows of Y (n, d) are read."""
+def read_source(X, source, W_Q, W_K, W_V, W_O, n_heads):
+    """Multi-head cross-attention: the rows of X (m, d) ask, the rows of the source (n, d) are read."""
 
     def heads(Z):
         return Z.reshape(len(Z), n_heads, -1).swapaxes(0, 1)
 
-    Q, K, V = heads(X @ W_Q), heads(Y @ W_K), heads(Y @ W_V)
+    Q, K, V = heads(X @ W_Q), heads(source @ W_K), heads(source @ W_V)
     P = softmax(Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1]))
     return (P @ V).swapaxes(0, 1).reshape(len(X), -1) @ W_O
 
 
-def reference(X, Y, W_Q, W_K, W_V, W_O, n_heads):
+def reference(X, source, W_Q, W_K, W_V, W_O, n_heads):
     blocks = zip(*(np.split(W, n_heads, axis=1) for W in (W_Q, W_K, W_V)), strict=True)
-    heads = [softmax(X @ q @ (Y @ k).T / math.sqrt(q.shape[1])) @ (Y @ v) for q, k, v in blocks]
+    heads = [softmax(X @ q @ (source @ k).T / math.sqrt(q.shape[1])) @ (source @ v) for q, k, v in blocks]
     return np.concatenate(heads, axis=1) @ W_O
 
 
@@ -57,11 +57,11 @@ VARIANTS = """
 """
 MISTAKES = """
 keys from the target | What is scored must be what is read: the source.
-    heads(Y @ W_K) => heads(X @ W_K)
+    heads(source @ W_K) => heads(X @ W_K)
 values from the target | The target read itself.
-    heads(Y @ W_V) => heads(X @ W_V)
+    heads(source @ W_V) => heads(X @ W_V)
 queries from the source | The source asked; the target should.
-    heads(X @ W_Q) => heads(Y @ W_Q)
+    heads(X @ W_Q) => heads(source @ W_Q)
 scaled by √d_model | A head's score adds up d / h products: its own width counts.
     math.sqrt(Q.shape[-1]) => math.sqrt(X.shape[-1])
 merged without the transpose | The heads were strung together without changing places with the tokens.

@@ -2,12 +2,12 @@
 
 write · ★ · 8 min · 02-self-attention/1-a-sequence-attends-to-itself · after self-attention.layer
 
-Write cross-attention: X (..., m, d_model) is the target, which asks; Y (..., n, d_model) is the source,
-which is read. `softmax(S)` over the last axis is there. Return (..., m, d_v).
+Write cross-attention: X (..., m, d_model) is the target, which asks; source (..., n, d_model) is
+read. `softmax(S)` over the last axis is there. Return (..., m, d_v).
 
-1. How many rows must the result have: as many as X, or as many as Y?
+1. How many rows must the result have: as many as X, or as many as the source?
 2. A translation asks with the words that it has written, and reads the sentence that it translates.
-3. Queries are X times W_Q; keys and values are both made from Y.
+3. Queries are X times W_Q; keys and values are both made from the source.
 
 The shape is the first test: m rows ask, so m rows come back. Where m equals n by chance, a mix-up runs
 without complaint; test with different lengths.
@@ -22,19 +22,19 @@ from attnlib.exercises.kit.drawing import drawn
 from attnlib.exercises.kit.given import softmax
 
 
-def cross_attention(X, Y, W_Q, W_K, W_V):
-    """The rows of X ask; the rows of Y answer."""
+def cross_attention(X, source, W_Q, W_K, W_V):
+    """The rows of X ask; the rows of the source answer."""
     Q = X @ W_Q
-    K = Y @ W_K
-    V = Y @ W_V
+    K = source @ W_K
+    V = source @ W_V
     S = Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1])
     return softmax(S) @ V
 
 
-def reference(X, Y, W_Q, W_K, W_V):
+def reference(X, source, W_Q, W_K, W_V):
     from attnlib.reference import attention, layers
 
-    return layers.cross_attention(X, Y, attention.AttentionWeights(W_Q, W_K, W_V))[0]
+    return layers.cross_attention(X, source, attention.AttentionParameters(W_Q, W_K, W_V))[0]
 
 
 def cases(rng):
@@ -47,9 +47,9 @@ def cases(rng):
     }
 
 
-def cross_by_einsum(X, Y, W_Q, W_K, W_V):
-    S = np.einsum("...id,de,fe,...jf->...ij", X, W_Q, W_K, Y, optimize=True) * W_Q.shape[-1] ** -0.5
-    return np.einsum("...ij,...jd,dv->...iv", softmax(S), Y, W_V, optimize=True)
+def cross_by_einsum(X, source, W_Q, W_K, W_V):
+    S = np.einsum("...id,de,fe,...jf->...ij", X, W_Q, W_K, source, optimize=True) * W_Q.shape[-1] ** -0.5
+    return np.einsum("...ij,...jd,dv->...iv", softmax(S), source, W_V, optimize=True)
 
 
 LAWS = (laws.separate_batches(0, 1), laws.blind_to_order({1: -2}))
@@ -66,13 +66,13 @@ the softmax was taken twice | The second softmax got weights, which lie between 
   almost equal.
     softmax(S) => softmax(softmax(S))
 keys from the target | The keys were made from X. What is scored must be what is read: the source.
-    Y @ W_K => X @ W_K
+    source @ W_K => X @ W_K
 values from the target | The values were made from X, so the target reads itself. What it reads is the
   source.
-    Y @ W_V => X @ W_V
-queries from the source | The queries were made from Y, so the source read itself. The target is the one
+    source @ W_V => X @ W_V
+queries from the source | The queries were made from the source, so it read itself. The target is the one
   that asks.
-    X @ W_Q => Y @ W_Q
+    X @ W_Q => source @ W_Q
 the weights are returned | These are the weights, one for each pair. The output averages the values with
   them.
     return softmax(S) @ V => return softmax(S)

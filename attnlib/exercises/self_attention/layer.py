@@ -37,7 +37,7 @@ def self_attention(X, W_Q, W_K, W_V):
 def reference(X, W_Q, W_K, W_V):
     from attnlib.reference import attention, layers
 
-    return layers.self_attention(X, attention.AttentionWeights(W_Q, W_K, W_V))[0]
+    return layers.self_attention(X, attention.AttentionParameters(W_Q, W_K, W_V))[0]
 
 
 def cases(rng):
