@@ -234,3 +234,19 @@ def test_the_first_page_with_something_kept_can_be_read_by_everyone(
         wrong = inaccessible(page) + overflow(page)
         in_dark(page)
         assert wrong + inaccessible(page, colours_only=True) == []
+
+
+@in_browser
+@pytest.mark.parametrize("name", [INTRO, FIRST + ".html", "book/claims.html"])
+def test_the_first_control_of_the_text_is_at_most_twelve_tabs_away(
+    name: str, browser: Any, origin: str
+) -> None:
+    with Opened(browser, origin + name, 1280) as opened:
+        keys = opened.page.keyboard
+        for key in ("Tab", "Enter"):  # the way past the contents
+            keys.press(key)
+        for _ in range(11):
+            keys.press("Tab")
+            if opened.page.evaluate("() => document.activeElement.closest('article') !== null"):
+                return
+    pytest.fail("no control of the text was reached")

@@ -254,3 +254,19 @@ def test_a_place_with_a_name_of_its_own_is_found_without_marks(browser: Any, ori
         opened.page.locator("#search-results li a").first.click()
         opened.page.wait_for_url(re.compile("#c007$"))  # its box, or its row
         assert opened.page.evaluate(MARKED) == []
+
+
+RINGS = """() => {
+    const ringed = (look) => look.outlineStyle !== "none" || /^\\S.* 0px 0px 0px [1-9]/.test(look.boxShadow);
+    const around = [];
+    for (let one = document.activeElement; one; one = one.parentElement) around.push(one);
+    return around.filter(one => ringed(getComputedStyle(one))).map(one => one.tagName + " " + getComputedStyle(one).boxShadow);
+}"""
+
+
+@pytest.mark.browser
+def test_the_search_field_has_one_ring(browser: Any, origin: str) -> None:
+    with Opened(browser, origin + SOFTMAX, 1280) as opened:
+        opened.page.keyboard.press("Control+k")
+        opened.page.wait_for_function("() => document.activeElement.tagName === 'INPUT'")
+        assert len(opened.page.evaluate(RINGS)) == 1

@@ -18,7 +18,7 @@ from bs4 import BeautifulSoup, Tag
 
 ON_SCREEN_ONLY = (
     "script, template, form, .headerlink, .copybtn, .ledger-tools, .page-foot, .enlarge, .start, #what-you-have-read, "
-    "details.above-input, .frame-exercise > details"
+    "details.above-input, .frame-exercise > details, .cell-check"
 )
 REFERS_TO_IDS = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
 HEADINGS = re.compile(r"h[1-5]")

@@ -189,6 +189,22 @@ class FoldedHelp(SphinxTransform):
                 frame.extend([*hints(one.hints), *folded("Solution", *answer(one), link(page, one))])
 
 
+CHECKS = re.compile(r'check\("[a-z-]+\.[a-z0-9-]+",[^\n]*\)\s*')
+
+
+class MarkChecks(SphinxTransform):
+    """A cell that does nothing but `check` an answer is of no use on paper."""
+
+    default_priority = 214
+
+    def apply(self, **kwargs: object) -> None:
+        for cell in self.document.findall(nodes.container):
+            if cell.get("nb_element") == "cell_code":
+                code = next(iter(cell.findall(nodes.literal_block)), None)
+                if code is not None and CHECKS.fullmatch(code.astext()):
+                    cell["classes"].append("cell-check")
+
+
 def folded(title: str, *inside: nodes.Node) -> list[nodes.Node]:
     opened = nodes.raw("", f"<details><summary>{escape(title)}</summary>", format="html")
     return [opened, *inside, nodes.raw("", "</details>", format="html")]
@@ -221,6 +237,7 @@ def link(page: str, one: Exercise) -> nodes.Node:
 
 def setup(app: Sphinx) -> None:
     app.add_transform(FoldedHelp)
+    app.add_transform(MarkChecks)
     app.add_directive("exercises", ExercisesDirective)
     app.add_node(ExerciseList, html=(visit_list, depart_list))
     app.add_node(ExerciseItem, html=(visit_item, depart_item))
