@@ -260,7 +260,7 @@ RINGS = """() => {
     const ringed = (look) => look.outlineStyle !== "none" || /^\\S.* 0px 0px 0px [1-9]/.test(look.boxShadow);
     const around = [];
     for (let one = document.activeElement; one; one = one.parentElement) around.push(one);
-    return around.filter(one => ringed(getComputedStyle(one))).map(one => one.tagName + " " + getComputedStyle(one).boxShadow);
+    return around.filter((one) => ringed(getComputedStyle(one))).map((one) => one.tagName);
 }"""
 
 
