@@ -64,7 +64,7 @@ def stream(
     pad     what a sequence says that has ended, while others go on
 
     >>> after = np.log(np.array([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.6, 0.3, 0.1]]))  # of 0 comes 1, of 1 comes 2
-    >>> [int(token) for token in stream(lambda prefix: after[prefix[:, -1]], np.array([[0]]), longest=9, stop=[2])]
+    >>> [token.item() for token in stream(lambda prefix: after[prefix[:, -1]], np.array([[0]]), longest=9, stop=[2])]
     [1, 2]
     """
     ends = [[one] if isinstance(one, int) else list(one) for one in stop]
