@@ -63,6 +63,7 @@ SYSTEMS = [
 ]
 CLAIM = {
     "id": "C007", "text": "The output is $0.597$.", "correct": "It is $0.604$.", "verdict": "FALSE",
+    "at": "D2 §7 > Step 4 p2 #0000", "evidence": ["computed", "source read"],
     "sources": ["D2 §7 Step 4"], "chapter": "01 foundations",
     "where": "1-first#c007", "proof": "book/1-first.ipynb::C007",
 }  # fmt: skip
@@ -238,6 +239,9 @@ def test_a_ledger_page_lists_its_rows_without_scripts(built: Path) -> None:
         "01 foundations",
     )
     assert only(row, ".row-correct").text.startswith("What holds:")
+    assert only(row, ".row-evidence").text == "computed, source read"
+    assert row["data-evidence"] == "computed\nsource read"
+    assert only(row, ".row-links").text.startswith("Said in D2 §7 > Step 4 p2 · Taught in")
     assert only(claims, ".ledger-summary").text == "1 rows: 1 false."
 
 

@@ -18,6 +18,7 @@ ROWS = load(LEDGER)
 SYLLABUS = load_syllabus(LEDGER)
 GOOD = {
     "id": "C001", "chapter": "01 foundations", "text": "t", "sources": ["D2 §7"], "verdict": "FALSE", "correct": "c",
+    "at": "D2 §7 > Step 1 p1 #91e2", "evidence": "computed",
     "where": "01-foundations/1-x#c001", "proof": "book/01-foundations/1-x.ipynb::C001",
 }  # fmt: skip
 
@@ -64,6 +65,10 @@ BROKEN = {
     "where": ({"where": "01-foundations/1-x.html"}, "where is page#anchor"),
     "proof": ({"proof": "trust me"}, "proof is file::tag"),
     "chapter": ({"chapter": "foundations"}, "chapter is like"),
+    "place": ({"at": "D2 §7"}, "at is a place"),
+    "place elsewhere": ({"at": "D1 §7 p1 #91e2"}, "in each document of sources"),
+    "evidence": ({"evidence": "obvious"}, "evidence is one or more of"),
+    "no evidence": ({"evidence": []}, "evidence is one or more of"),
     "misspelt": ({"prove": "x"}, "unknown field prove"),
 }
 

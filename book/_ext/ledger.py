@@ -2,13 +2,14 @@
 
     book/ledger/systems.yml    S001 ...   id, name, text, sources, chapter, where, proof
     book/ledger/equations.yml  E001 ...   id, name, text, math, numbers, chapter, where, proof
-    book/ledger/claims.yml     C001 ...   id, text, sources, chapter, verdict, correct, where, proof
+    book/ledger/claims.yml     C001 ...   id, text, sources, at, evidence, chapter, verdict, correct, where, proof
     book/ledger/syllabus.yml   chapter -> the ids it must teach
 
 `where` is a place on a page, `01-foundations/2-the-attention-function#s001`; `proof` is a notebook cell that carries
 the id as a tag and asserts it, `book/01-foundations/2-the-attention-function.ipynb::S001`, or a test,
 `tests/reference/test_ops.py::test_rows_sum_to_one`. Both may be lists. `numbers` says under which number an equation
-stands in each document: `{D1: ["1.8", "2.24"], D2: ["§3.4"]}`.
+stands in each document: `{D1: ["1.8", "2.24"], D2: ["§3.4"]}`. `at` is the exact place of the sentence that a claim
+judges, `D2 §9.1 p2 s1 #3f2a`: tools/claim_places.py reads it. `evidence` says what kind of proof the verdict has.
 """
 
 import re
@@ -22,6 +23,7 @@ import yaml
 
 KINDS = {"systems": "S", "equations": "E", "claims": "C"}
 VERDICTS = ("FALSE", "IMPRECISE", "UNDETERMINED", "TRUE")
+EVIDENCE = ("computed", "arithmetic", "stored experiment", "source read", "general knowledge")
 DOCUMENTS = {
     "D1": "monograph",
     "D2": "mathematical notes",
@@ -33,11 +35,12 @@ ALWAYS = {"id", "chapter", "text"}
 FIELDS = {
     "systems": ALWAYS | {"name", "sources"},
     "equations": ALWAYS | {"name", "math", "numbers"},
-    "claims": ALWAYS | {"sources", "verdict", "correct"},
+    "claims": ALWAYS | {"sources", "at", "evidence", "verdict", "correct"},
 }
 LATER = {"where", "proof"}
 CHAPTER = re.compile(r"\d\d [a-z].*")
 SOURCE = re.compile(r"D[1-5]( .+)?")
+AT = re.compile(r"(D[1-5]) (.+?) p(\d+)(?:-(\d+))?(?: s(\d+)(?:-(\d+))?)? #([0-9a-f]{4})")
 WHERE = re.compile(r"[\w/-]+#[\w-]+")
 PROOF = re.compile(r"[\w./-]+\.(ipynb|py)::[\w:\[\]-]+")
 
@@ -57,6 +60,8 @@ class Row:
     where: tuple[str, ...] = ()
     proof: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    at: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
     name: str = ""
     math: str = ""
     verdict: str = ""
@@ -125,6 +130,7 @@ def row_of(kind: str, raw: Mapping[str, Any]) -> Row:
             PROOF.fullmatch(proof),
             f"proof is file::tag or file::test; got {proof!r}.",
         )
+    at, evidence = _tuple(raw.get("at")), _tuple(raw.get("evidence"))
     if kind == "claims":
         verdict = raw["verdict"]
         _rule(
@@ -132,6 +138,25 @@ def row_of(kind: str, raw: Mapping[str, Any]) -> Row:
             name,
             verdict in VERDICTS,
             f"verdict is one of {', '.join(VERDICTS)}, quoted; got {verdict!r}.",
+        )
+        for place in at:
+            _rule(
+                kind,
+                name,
+                AT.fullmatch(place),
+                f"at is a place and its mark, like 'D2 §9.1 p2 s1 #3f2a'; got {place!r}.",
+            )
+        _rule(
+            kind,
+            name,
+            {place[:2] for place in at} == {source[:2] for source in sources},
+            f"at has a place in each document of sources, and in no other; got {', '.join(at)}.",
+        )
+        _rule(
+            kind,
+            name,
+            evidence and set(evidence) <= set(EVIDENCE),
+            f"evidence is one or more of {', '.join(EVIDENCE)}; got {', '.join(evidence)}.",
         )
     texts = {
         key: str(raw.get(key, "")).strip()
@@ -144,6 +169,8 @@ def row_of(kind: str, raw: Mapping[str, Any]) -> Row:
         where=where,
         proof=proof,
         sources=sources,
+        at=at,
+        evidence=evidence,
         numbers=numbers,
         **texts,
     )

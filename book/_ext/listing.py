@@ -60,6 +60,8 @@ class LedgerDirective(SphinxDirective):
             ]
         if row.verdict:
             head += [nodes.Text(" "), verdict(row.verdict)]
+        if row.evidence:
+            head += [nodes.Text(" "), nodes.inline("", ", ".join(row.evidence), classes=["row-evidence"])]
         head += [
             nodes.Text(" "),
             nodes.inline("", said_by(row), classes=["row-sources"]),
@@ -148,7 +150,7 @@ def visit_item(self, node: RowItem) -> None:
     row = rows_of(self.builder.app)[node["row"]]
     data = f'data-chapter="{escape(row.chapter)}" data-documents="{" ".join(row.documents)}"'
     if row.verdict:
-        data += f' data-verdict="{row.verdict.lower()}"'
+        data += f' data-verdict="{row.verdict.lower()}" data-evidence="{"&#10;".join(row.evidence)}"'
     self.body.append(f'<li id="{row.id.lower()}" class="ledger-row" {data}>')
 
 
@@ -156,7 +158,8 @@ def depart_item(self, node: RowItem) -> None:
     row = rows_of(self.builder.app)[node["row"]]
     taught = ", ".join(filter(None, (place(self.builder, where) for where in row.where)))
     proved = ", ".join(filter(None, (evidence(self.builder, row, proof) for proof in row.proof)))
-    parts = [f"Taught in {taught}" if taught else f"Belongs to chapter {escape(row.chapter)}"]
+    parts = [f"Said in {escape('; '.join(at.split(' #')[0] for at in row.at))}"] if row.at else []
+    parts += [f"Taught in {taught}" if taught else f"Belongs to chapter {escape(row.chapter)}"]
     if proved:
         parts.append(f"Proved by {proved}")
     self.body.append(f'<p class="row-links">{" · ".join(parts)}</p></li>\n')

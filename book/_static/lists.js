@@ -6,7 +6,7 @@
   const has = (name) => [(row) => (row.dataset[name] ? row.dataset[name].split(name === "documents" ? " " : "\n") : []),
     (row, value, values) => values(row).includes(value)];
   const FILTERS = {
-    ledger: [["chapter", "Chapter", ...has("chapter")], ["document", "Document", ...has("documents")], ["verdict", "Verdict", ...has("verdict")]],
+    ledger: [["chapter", "Chapter", ...has("chapter")], ["document", "Document", ...has("documents")], ["verdict", "Verdict", ...has("verdict")], ["evidence", "Evidence", ...has("evidence")]],
     exercises: [["chapter", "Chapter", ...has("chapter")], ["kind", "Kind", ...has("kind")], ["level", "Level", ...has("level")],
       ["minutes", "Minutes", (row) => row.closest("ol").dataset.steps.split(" "), (row, value) => +row.dataset.minutes <= +value]],
   };

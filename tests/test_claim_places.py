@@ -1,0 +1,115 @@
+"""Each claim says where the sentence stands that it judges, and there it stands."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import claim_places  # noqa: E402
+from claim_places import PlaceError, mark, problem, resolve, sentences  # noqa: E402
+
+CLAIMS = [row for row in claim_places.load(claim_places.CLAIMS.parent).values() if row.kind == "claims"]
+
+
+def test_every_claim_leads_to_the_sentence_that_was_read() -> None:
+    if not claim_places.DOCUMENTS.exists():
+        pytest.skip(f"the documents are not at hand: {claim_places.DOCUMENTS} does not exist.")
+    found = [f"{row.id}: {sentence}" for row in CLAIMS for sentence in map(problem, row.at) if sentence]
+    assert not found, "\n".join(found)
+    assert len(CLAIMS) > 150
+
+
+# Tests of the reader itself, on a document made up for it.
+
+DOCUMENT = """# A. Title
+
+# 1. First part
+
+An opening, e.g. this one. A second sentence.
+- an item. Its end.
+- another item
+
+---
+
+| head | x |
+|------|---|
+| row  | y |
+
+## Deeper, 1.1
+
+**Theorem 3** (Name). It holds.
+
+```
+one line
+
+another line
+```
+
+$$ a
+b $$
+
+## 1.2 Deeper still
+**2. Named**: words.
+"""
+
+
+@pytest.fixture
+def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    (tmp_path / "monograph.md").write_text(DOCUMENT, "utf8")
+    monkeypatch.setattr(claim_places, "DOCUMENTS", tmp_path)
+    claim_places.blocks_of.cache_clear()
+    yield
+    claim_places.blocks_of.cache_clear()
+
+
+PLACES = {
+    "D1 §1 p1 s1": "An opening, e.g. this one.",
+    "D1 §1 p1 s3-4": "- an item.\nIts end.",
+    "D1 First part p2 s2": "| row  | y |",
+    "D1 §1.1 p1 s2": "It holds.",
+    "D1 §1 > Theorem 3 p2 s2": "another line",
+    "D1 §1.1 p3": "$$ a\nb $$",
+    "D1 §1.2 > Named p1 s1": "**2. Named**: words.",
+}
+NOWHERE = {
+    "D1 §1 p3": "fewer paragraphs",
+    "D1 §1 p2 s3": "fewer paragraphs or sentences",
+    "D1 §2 p1": "nothing is called '§2'",
+    "D1 Theorem 3 p1": "nothing is called 'Theorem 3'",
+    "D1 §1": "a place is like",
+}
+
+
+@pytest.mark.usefixtures("planted")
+@pytest.mark.parametrize("place", PLACES)
+def test_a_place_is_counted_as_a_reader_counts(place: str) -> None:
+    assert resolve(f"{place} #0000") == PLACES[place]
+
+
+@pytest.mark.usefixtures("planted")
+@pytest.mark.parametrize("place", NOWHERE)
+def test_a_place_that_leads_nowhere_is_refused_with_a_sentence(place: str) -> None:
+    with pytest.raises(PlaceError, match=NOWHERE[place]):
+        resolve(f"{place} #0000")
+    assert NOWHERE[place] in problem(f"{place} #0000")
+
+
+@pytest.mark.usefixtures("planted")
+@pytest.mark.parametrize("place", ["D1 §1.1 p1 s2"])
+def test_the_mark_tells_another_sentence_and_not_another_format(place: str) -> None:
+    assert problem(f"{place} #{mark('It holds')}") == ""
+    assert mark("**It**  holds.") == mark("It holds")
+    assert "another text stands there" in problem(f"{place} #{mark('It fails.')}")
+
+
+def test_a_sentence_ends_where_a_reader_says_so() -> None:
+    assert sentences("He et al. [3] did. See Fig. 2 (i.e. below). **Bold.** End") == [
+        "He et al. [3] did.",
+        "See Fig. 2 (i.e. below).",
+        "**Bold.**",
+        "End",
+    ]
