@@ -1,5 +1,6 @@
 """Each claim says where the sentence stands that it judges, and there it stands."""
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 import claim_places  # noqa: E402
 from claim_places import PlaceError, mark, problem, resolve, sentences  # noqa: E402
 
-CLAIMS = [row for row in claim_places.load(claim_places.CLAIMS.parent).values() if row.kind == "claims"]
+ROWS = claim_places.load(claim_places.CLAIMS.parent).values()
+CLAIMS = [row for row in ROWS if row.kind == "claims"]
 
 
 def test_every_claim_leads_to_the_sentence_that_was_read() -> None:
@@ -21,6 +23,22 @@ def test_every_claim_leads_to_the_sentence_that_was_read() -> None:
     found = [f"{row.id}: {sentence}" for row in CLAIMS for sentence in map(problem, row.at) if sentence]
     assert not found, "\n".join(found)
     assert len(CLAIMS) > 150
+
+
+def test_no_sentence_of_a_document_is_copied() -> None:
+    if not claim_places.DOCUMENTS.exists():
+        pytest.skip(f"the documents are not at hand: {claim_places.DOCUMENTS} does not exist.")
+    said = {run for file in claim_places.DOCUMENTS.glob("*.md") for run in runs(file.read_text("utf8"))}
+    found = {
+        f"{row.id}: {' '.join(run)}" for row in ROWS for run in runs(f"{row.text} | {row.correct}") & said
+    }
+    assert not found, "\n".join(sorted(found))
+
+
+def runs(text: str) -> set[tuple[str, ...]]:
+    """All runs of eight words; a formula ends a run."""
+    words = re.findall(r"[a-z]+|[|]", re.sub(r"\$[^$]*\$", "|", text.lower()))
+    return {run for i in range(len(words) - 7) if "|" not in (run := tuple(words[i : i + 8]))}
 
 
 # Tests of the reader itself, on a document made up for it.
