@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).resolve().parent.parent
-CELL_TIMEOUT = 120
+CELL_TIMEOUT = 300
 
 
 def tidy(notebook: Any) -> None:
