@@ -5,6 +5,7 @@ python -m attnlib.exercises show ID > answer.py      the task and the code to st
 python -m attnlib.exercises check answer.py --watch  check the file, again after each save
 python -m attnlib.exercises hint ID                  the next hint
 python -m attnlib.exercises progress
+python -m attnlib.exercises grade FILE...            the files of a class, each in a process of its own
 """
 
 import argparse
@@ -18,6 +19,7 @@ import time
 import traceback
 from pathlib import Path
 
+from attnlib.exercises.classroom import command
 from attnlib.exercises.engine import learner, store
 from attnlib.exercises.engine.errors import trimmed
 from attnlib.exercises.engine.model import CodeExercise, Exercise
@@ -114,6 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
     checking = commands.add_parser("check", help="check the answers in a file")
     checking.add_argument("file", type=Path)
     checking.add_argument("--watch", action="store_true", help="check again after each save")
+    command.add_to(commands)
     chosen = parser.parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
@@ -132,6 +135,8 @@ def dispatch(chosen: argparse.Namespace) -> int:
         return list_all()
     if chosen.command == "show":
         return show(chosen.id)
+    if chosen.command == "grade":
+        return command.grade(chosen)
     if chosen.command == "check":
         return watch(chosen.file) if chosen.watch else check_file(chosen.file)
     print(

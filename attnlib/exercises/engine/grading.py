@@ -14,15 +14,24 @@ from attnlib.exercises.engine.verdict import Evidence, judged, stopped
 from attnlib.exercises.engine.world import pristine
 
 
-def grade(exercise: CodeExercise, function: Any, seconds: float, memory: int | None = None) -> Result:
-    """Check a learner's function; neither reaches it the session, nor does the session reach the engine."""
+def grade(
+    exercise: CodeExercise,
+    function: Any,
+    seconds: float,
+    memory: int | None = None,
+    tried: Callable[..., tuple[Evidence, Ran]] | None = None,
+) -> Result:
+    """Check a learner's function; neither reaches it the session, nor does the session reach the engine.
+
+    `tried` says where the function runs, by default beside this process; a class is graded in one that is apart.
+    """
     with pristine():
         naming.expected(exercise)  # computed before the clock starts
         if is_blank(function) or is_untouched(function, exercise.stub_function, exercise.stub):
             return not_attempted(exercise)
     if objection := not_usable(exercise, function):
         return result(exercise.id, "wrong", objection)
-    evidence, ran = tried(exercise, function, seconds, memory)
+    evidence, ran = (tried or tried_here)(exercise, function, seconds, memory)
     if ran.stopped:
         return stopped(exercise, evidence, ran, seconds)
     if ran.died:
@@ -38,7 +47,9 @@ def grade(exercise: CodeExercise, function: Any, seconds: float, memory: int | N
         return judged(exercise, function, evidence)
 
 
-def tried(exercise: CodeExercise, function: Any, seconds: float, memory: int | None) -> tuple[Evidence, Ran]:
+def tried_here(
+    exercise: CodeExercise, function: Any, seconds: float, memory: int | None
+) -> tuple[Evidence, Ran]:
     """What the function did, seen in a child process where one can be had, in a thread elsewhere."""
 
     def job(step: Callable[[], None]) -> tuple[Evidence, Ran]:
@@ -101,7 +112,12 @@ def gather(
     evidence.broken = broken_laws(exercise, function, evidence.outcomes)
 
 
-def broken_laws(exercise: CodeExercise, function: Callable[..., Any], outcomes: list[Outcome]) -> list[str]:
+def broken_laws(
+    exercise: CodeExercise,
+    function: Callable[..., Any],
+    outcomes: list[Outcome],
+    observe: Callable[..., Outcome] = observe,
+) -> list[str]:
     """What the laws say, each on the first case where it is broken; cases without a usable result are left out."""
     triples = zip(naming.cases(exercise).items(), outcomes, naming.expected(exercise), strict=True)
     usable = [case for case, got, want in triples if alike(got, want) and not is_float32(case[1])]

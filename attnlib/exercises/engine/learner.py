@@ -38,8 +38,8 @@ def fields_of(found: Result) -> tuple[Any, ...]:
     return found.id, found.status, found.named, found.figure, found.case
 
 
-def graded(exercise: Exercise, answer: Any, seconds: float = TIME_LIMIT) -> Result:
-    """Check an answer without noting it."""
+def graded(exercise: Exercise, answer: Any, seconds: float = TIME_LIMIT, **where: Any) -> Result:
+    """Check an answer without noting it; `where` a function runs is for `grading.grade`."""
     missing = [package for package in exercise.needs if importlib.util.find_spec(package) is None]
     if missing:
         needed = f"This exercise needs {' and '.join(missing)}: `pip install {' '.join(missing)}`."
@@ -47,7 +47,7 @@ def graded(exercise: Exercise, answer: Any, seconds: float = TIME_LIMIT) -> Resu
     for package in exercise.needs:  # loaded before the clock starts
         importlib.import_module(package)
     if isinstance(exercise, CodeExercise):
-        return grading.grade(exercise, answer, seconds)
+        return grading.grade(exercise, answer, seconds, **where)
     if isinstance(exercise, AnswerExercise):
         return grade_answer(exercise, answer)
     assert isinstance(exercise, ProofExercise)

@@ -1,0 +1,192 @@
+"""The process that a submission runs in: it plays the file, then the functions that it is asked for.
+
+It is started by `process.Player`, hears the file and the arguments from its standard input, and answers on its standard
+output, of which the submission sees neither.
+"""
+
+import contextlib
+import ctypes
+import inspect
+import json
+import linecache
+import os
+import pickle
+import signal
+import struct
+import sys
+import threading
+from types import ModuleType
+from typing import Any, BinaryIO
+
+from attnlib.exercises.classroom import recorder, watching, wire
+from attnlib.exercises.engine.errors import last_line
+from attnlib.exercises.engine.outcomes import observe
+from attnlib.exercises.engine.running import Halt, Prints, is_learners, run
+
+END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
+HEAD = struct.Struct("!Q")  # the length of a message to the player
+
+
+class Channel:
+    """The way to the grader, taken off the standard streams; one message is one line."""
+
+    def __init__(self) -> None:
+        self.reading: BinaryIO = os.fdopen(os.dup(0), "rb")
+        self.writing, self.write, self.lock = os.dup(1), os.write, threading.RLock()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for standard in (0, 1, 2):
+            os.dup2(nothing, standard)
+
+    def heard(self) -> Any:
+        """The next request; the grader is trusted, so it may be any object."""
+        head = self.reading.read(HEAD.size)
+        if len(head) < HEAD.size:
+            sys.exit()
+        return pickle.loads(self.reading.read(HEAD.unpack(head)[0]))
+
+    def tell(self, message: dict[str, Any]) -> None:
+        data = json.dumps(message).encode() + b"\n"
+        with self.lock:
+            while data:
+                data = data[self.write(self.writing, data) :]
+
+
+def main() -> None:
+    channel = Channel()
+    channel.tell({"ready": True})
+    first = channel.heard()
+    limit(first["memory"])
+    noted = recorder.Recorder()
+    names = recorder.installed(noted)
+    watching.watch(lambda seen: channel.tell({"flag": seen}), {label for label, _ in first["cells"]})
+    stage = Stage(first, noted, names)
+    channel.tell(stage.played())
+    while True:
+        request = channel.heard()
+        channel.tell(stage.called(**request))
+
+
+def limit(memory: int) -> None:
+    """No more memory than this, no file of more than 64 MB, no life after the grader's; where the system can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGKILL)
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+
+
+class Stage:
+    """A submission that was run, and the answers that it left."""
+
+    def __init__(self, task: dict[str, Any], noted: recorder.Recorder, names: dict[str, Any]) -> None:
+        self.task, self.noted, self.names = task, noted, names
+        self.module = ModuleType("__main__")
+        self.module.__file__ = task["path"]
+        self.troubles: list[str] = []
+        self.flags: list[str] = []
+        self.functions: dict[str, Any] = {}
+
+    def played(self) -> dict[str, Any]:
+        """Run the file; say what went wrong, what should be looked at, and which answers there are."""
+        sys.modules["__main__"] = self.module
+        vars(self.module).update(display=self.noted.quiet, get_ipython=lambda: None)
+        seconds = self.task["seconds"]
+        ran = run(lambda prints: self.cells(), seconds)
+        if ran.stopped:
+            place = f", at {ran.where}" if ran.where else ""
+            self.troubles.append(f"The file was still running after {seconds:g} seconds{place}.")
+        self.flags += [f"asks for the solution of {id}" for id in dict.fromkeys(self.noted.solutions)]
+        told = {"troubles": self.troubles, "flags": self.flags, "lost": ran.stopped and not ran.ended}
+        return told | {"answers": self.answers()}
+
+    def cells(self) -> None:
+        """Cell by cell, with the next one after an error; a script is one cell."""
+        try:
+            for label, source in self.task["cells"]:
+                linecache.cache[label] = (len(source), None, source.splitlines(True), label)
+                try:
+                    exec(compile(source, label, "exec", dont_inherit=True), vars(self.module))
+                except Halt:
+                    raise
+                except BaseException as error:
+                    self.troubles.append(f"{label} {self.sentence(error)}")
+        finally:
+            self.flags += watching.overridden()
+            self.flags += [f"replaces attnlib.exercises.{name}" for name in recorder.replaced(self.names)]
+
+    def sentence(self, error: BaseException) -> str:
+        """What ended a cell, and where."""
+        if isinstance(error, SyntaxError):
+            return f"is no Python: {error.msg}, line {error.lineno}."
+        lines = [number for frame, number in walked(error) if is_learners(frame)]
+        place = f" in line {lines[0]}" if lines else ""
+        if isinstance(error, SystemExit):
+            return f"ends Python itself{place}; what stands below that was not run."
+        if isinstance(error, ModuleNotFoundError):
+            return f"needs the module {error.name}{place}, which is not installed here."
+        if isinstance(error, MemoryError):
+            return f"asked for more memory{place} than it may have ({self.task['memory'] >> 20} MB)."
+        return f"stopped{place} with {last_line(error)}"
+
+    def answers(self) -> list[dict[str, Any]]:
+        """Those that were checked, and the functions that carry the name of exactly one exercise."""
+        found = []
+        for id, answer in self.noted.answers.items():
+            found.append({"id": id, "attempts": answer.attempts, **self.described(id, answer.value)})
+        own = {label for label, _ in self.task["cells"]}  # a function that was imported is no answer
+        for name, id in self.task["names"].items():
+            function = vars(self.module).get(name)
+            code = getattr(function, "__code__", None)
+            if id not in self.noted.answers and code and code.co_filename in own:
+                found.append({"id": id, "attempts": 0, **self.described(id, function)})
+        return found
+
+    def described(self, id: str, value: Any) -> dict[str, Any]:
+        """A function by where it is written and how it is called; anything else as it is."""
+        if not callable(value):
+            return {"value": wire.encoded(value)}
+        self.functions[id] = value
+        code = getattr(inspect.unwrap(value), "__code__", None)
+        place = [code.co_filename, code.co_firstlineno] if code else None
+        name = str(getattr(value, "__name__", "it"))
+        home = str(getattr(value, "__module__", ""))
+        return {"function": {"name": name, "home": home, "place": place, "parameters": parameters(value)}}
+
+    def called(self, id: str, calls: list[Any], seconds: float) -> dict[str, Any]:
+        """What a function did with each of these arguments, as far as it came."""
+        outcomes: list[dict[str, Any]] = []
+        printed: list[str] = []
+
+        def job(prints: Prints) -> None:
+            for arguments in calls:
+                outcomes.append(wire.encoded_outcome(observe(self.functions[id], arguments)))
+                printed.append(prints.taken())
+
+        ran = run(job, seconds)
+        told = {"stopped": ran.stopped, "where": ran.where, "last": ran.printed}
+        return told | {"outcomes": outcomes, "printed": printed, "lost": ran.stopped and not ran.ended}
+
+
+def walked(error: BaseException) -> list[Any]:
+    """The frames of an error, outermost first."""
+    frames, step = [], error.__traceback__
+    while step is not None:
+        frames.append((step.tb_frame, step.tb_lineno))
+        step = step.tb_next
+    return frames
+
+
+def parameters(function: Any) -> list[Any] | None:
+    """Name, kind, and whether it has a default, of each parameter; None where that cannot be told."""
+    try:
+        listed = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    return [[one.name, int(one.kind), one.default is not inspect.Parameter.empty] for one in listed]
+
+
+if __name__ == "__main__":
+    main()
