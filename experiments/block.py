@@ -1,0 +1,170 @@
+"""What is each part of a block for? Take it out of a model that trains, and see what it costs. (book: the-block)
+
+The language is known: the next symbol depends on the last two together. What is compared is the share of what can be
+known that a model knows: one minus its distance from the true probabilities, in bits, over the distance of somebody
+who knows the frequencies of the symbols alone. `floors` has that share for those who know more.
+
+    "four layers"    the block; without attention, feed-forward, norm or residual; rivals with as many parameters; and
+                     the block with weights that start twice as large, with and without its norm
+    "eight layers"   where the norm stands, with and without a warm-up of the learning rate
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from _runner import Experiment, main
+from torch import Tensor, nn
+
+from attnlib.data.pairs import floors, pair_language, text
+from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.nn.transformer import FeedForward, post_norm, pre_norm
+from attnlib.train.toy import TEST_SEED
+
+LANGUAGE = pair_language(n_symbols=12)
+LENGTH, WIDTH, HEADS, BATCH, SIZE = 16, 32, 2, 32, 500
+KNOWN = floors(LANGUAGE)
+
+
+def without_residual(X: Tensor, norm: nn.Module, sublayer: nn.Module) -> Tensor:
+    """What the sublayer says replaces what was there."""
+    return sublayer(norm(X))
+
+
+AROUND: dict[str, Callable[..., Tensor]] = {"pre": pre_norm, "post": post_norm, "none": without_residual}
+
+
+class Layer(nn.Module):
+    """One block with what is left of it."""
+
+    def __init__(self, d: int, around: str, attention: bool, feed_forward: str, norm: bool) -> None:
+        super().__init__()
+        self.around = AROUND[around]
+        parts: list[nn.Module] = []
+        if attention:
+            parts.append(MultiHeadAttention(d_model=d, n_heads=HEADS, causal=True))
+        if feed_forward == "bend":
+            parts.append(FeedForward(d_model=d, d_hidden=4 * d))
+        if feed_forward == "straight":
+            parts.append(nn.Sequential(nn.Linear(d, 4 * d), nn.Linear(4 * d, d)))
+        self.parts = nn.ModuleList(parts)
+        self.norms = nn.ModuleList(nn.LayerNorm(d) if norm else nn.Identity() for _ in parts)
+
+    def forward(self, X: Tensor) -> Tensor:
+        for part, norm in zip(self.parts, self.norms, strict=True):
+            X = self.around(X, norm, part)
+        return X
+
+
+class Model(nn.Module):
+    """Symbols in, scores of the next symbol out."""
+
+    def __init__(
+        self,
+        *,
+        layers: int = 4,
+        width: int = WIDTH,
+        around: str = "pre",
+        attention: bool = True,
+        feed_forward: str = "bend",
+        norm: bool = True,
+        start: float = 1.0,
+    ) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(len(LANGUAGE.pairs), width)
+        self.places = nn.Embedding(LENGTH, width)
+        self.layers = nn.Sequential(
+            *(Layer(width, around, attention, feed_forward, norm) for _ in range(layers))
+        )
+        self.norm = nn.LayerNorm(width) if norm and around != "post" else nn.Identity()
+        self.scores = nn.Linear(width, len(LANGUAGE.pairs))
+        with torch.no_grad():
+            for module in self.layers.modules():
+                if isinstance(module, nn.Linear):
+                    module.weight *= start
+
+    def forward(self, symbols: Tensor) -> Tensor:
+        return self.scores(self.norm(self.layers(self.embed(symbols) + self.places.weight)))
+
+
+def train(model: nn.Module, seed: int, steps: int, lr: float, warm: float) -> None:
+    """Adam with clipped gradients; the rate rises for a share `warm` of the steps, and falls in their second half."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=lr)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1.0, 2 - 2 * step / steps, (step + 1) / (warm * steps + 1))
+    )
+    for step in range(steps):
+        symbols = torch.from_numpy(
+            text(LANGUAGE, BATCH, LENGTH + 1, seed=TEST_SEED + 1 + seed * 10**6 + step)
+        )
+        optimizer.zero_grad()
+        scores = model(symbols[:, :-1])[:, 1:]  # the first symbol has no pair before what follows it
+        nn.functional.cross_entropy(scores.flatten(0, 1), symbols[:, 2:].flatten()).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+
+
+@torch.no_grad()
+def gap(model: nn.Module) -> float:
+    """How many bits a symbol costs above what it must: the mean distance from the true probabilities."""
+    symbols = torch.from_numpy(text(LANGUAGE, SIZE, LENGTH, seed=TEST_SEED))
+    guess = model.eval()(symbols)[:, 1:].log_softmax(-1).double()
+    true = torch.from_numpy(LANGUAGE.next)[symbols[:, :-1], symbols[:, 1:]]
+    return float((true * (true.log2() - guess / torch.tensor(2.0).log())).sum(-1).mean())
+
+
+def share(bits: float) -> float:
+    """The gap as a share of what can be known: one is all, zero is the frequencies alone."""
+    return 1 - bits / (KNOWN["frequencies"] - KNOWN["both"])
+
+
+def trial(seed: int, steps: int, lr: float, *, warm: float = 0.0, **parts: Any) -> dict[str, Any]:
+    """Train one model; how much of what can be known it knows, and what it costs above the least."""
+    torch.manual_seed(seed)
+    model = Model(**parts)
+    train(model, seed, steps, lr, warm)
+    bits = gap(model)
+    return {"known": share(bits), "gap": bits, "parameters": sum(p.numel() for p in model.parameters())}
+
+
+EXPERIMENT = Experiment(
+    name="block",
+    question="what is each part of a block for?",
+    trial=trial,
+    arms={
+        "four layers": {
+            "the block": {},
+            "no attention": {"attention": False},
+            "no residual": {"around": "none"},
+            "no feed-forward": {"feed_forward": "none"},
+            "no feed-forward, 12 layers": {"feed_forward": "none", "layers": 12},
+            "no feed-forward, 56 wide": {"feed_forward": "none", "width": 56},
+            "no bend": {"feed_forward": "straight"},
+            "no norm": {"norm": False},
+            "twice the start": {"start": 2.0},
+            "twice the start, no norm": {"start": 2.0, "norm": False},
+        },
+        "eight layers": {
+            "pre-norm": {"layers": 8},
+            "post-norm": {"layers": 8, "around": "post"},
+            "post-norm, warm-up": {"layers": 8, "around": "post", "warm": 0.2},
+            "no norm": {"layers": 8, "norm": False},
+        },
+    },
+    steps=200,
+    rates=(1e-3, 3e-3, 1e-2),
+    settings={
+        "symbols": len(LANGUAGE.pairs),
+        "length": LENGTH,
+        "width": WIDTH,
+        "heads": HEADS,
+        "batch": BATCH,
+        "tested": SIZE,
+    },
+    figure="known",
+    once=lambda: {"floors": KNOWN},
+)
+
+if __name__ == "__main__":
+    main(EXPERIMENT)
