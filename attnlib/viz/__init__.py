@@ -10,6 +10,7 @@ Pictures to move are in `attnlib.viz.explorables`; `viz.explore` shows them.
 
 from attnlib.viz.alignment import alignment_plot
 from attnlib.viz.heatmap import heatmap
+from attnlib.viz.schematic import Schematic
 from attnlib.viz.source import show_source
 from attnlib.viz.style import INK, PALETTE, SEQUENTIAL, Figure, explore, show, use_style
 
@@ -18,6 +19,7 @@ __all__ = [
     "PALETTE",
     "SEQUENTIAL",
     "Figure",
+    "Schematic",
     "alignment_plot",
     "explore",
     "heatmap",

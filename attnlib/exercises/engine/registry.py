@@ -13,6 +13,7 @@ CHAPTERS = {  # in the order of the book
     "foundations": "1 · Foundations",
     "self-attention": "2 · Self-Attention",
     "multi-head": "3 · Multi-Head Attention",
+    "transformer": "4 · The Transformer",
 }
 
 

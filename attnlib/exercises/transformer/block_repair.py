@@ -1,0 +1,85 @@
+"""A stream that was cut
+
+repair · ★★ · 8 min · 04-transformer/2-the-block
+
+This is meant to be a pre-norm block: X (n, d) passes attention with the given weights P (n, n) and the
+matrix M (d, d), then a feed-forward network W_1 (d, h), W_2 (h, d), each behind a norm without gain, each
+with a way around it. It trains, and badly, the worse the more blocks there are. Two lines are wrong; repair both.
+
+1. Follow X alone from the top of the function to its end: is there a way on which nothing changes it?
+2. In a pre-norm block the norm is read by a part, and never handed on.
+3. One line adds to the normed vectors instead of the stream; another lets the feed-forward network forget
+   what attention has said.
+
+With both faults a block still has the right shapes, and its parts the right inputs or nearly so. What is
+lost is the line that runs through all blocks. A test: with M and W_2 zero the block must be the identity.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn, weights
+
+
+def block(X, P, M, W_1, W_2):
+    """A pre-norm block with given weights of attention."""
+
+    def norm(X):
+        centred = X - X.mean(axis=-1, keepdims=True)
+        return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
+
+    N = norm(X)
+    Z = X + P @ N @ M
+    H = np.maximum(norm(Z) @ W_1, 0)
+    return Z + H @ W_2
+
+
+def token_by_token(X, P, M, W_1, W_2):
+    N = np.array([(x - x.mean()) / np.sqrt(x.var() + 1e-5) for x in X])
+    Y = []
+    for i, x in enumerate(X):
+        z = x + sum(P[i, j] * N[j] for j in range(len(X))) @ M
+        hidden = (z - z.mean()) / np.sqrt(z.var() + 1e-5) @ W_1
+        Y.append(z + np.where(hidden > 0, hidden, 0) @ W_2)
+    return np.array(Y)
+
+
+def cases(rng):
+    def parts(n, d, h):
+        return (3 * rng.normal(size=(n, d)), weights(rng, n, n), *drawn(rng, (d, d), (d, h), (h, d)))
+
+    X, P, M, W_1, W_2 = parts(4, 3, 5)
+    return {
+        "three tokens": parts(3, 4, 5),
+        "attention says nothing": (X, P, 0 * M, W_1, W_2),
+        "both say nothing": (X, P, 0 * M, W_1, 0 * W_2),
+        "all sizes equal": parts(3, 3, 3),
+    }
+
+
+GIVEN = ("attention adds to the normed vectors", "what attention said is forgotten")
+VARIANTS = """
+    token_by_token
+    return Z + H @ W_2 => return X + P @ N @ M + H @ W_2
+"""
+MISTAKES = """
+attention adds to the normed vectors | The first sum starts from the normed vectors: the stream itself is lost.
+    Z = X + P => Z = N + P
+what attention said is forgotten | The last sum starts from what entered the block: what attention said reaches
+  the feed-forward network and goes no further.
+    return Z + => return X +
+no way around the feed-forward network | The last line must add to the stream, not replace it.
+    return Z + H => return H
+no way around attention | Attention must add to the stream, not replace it.
+    Z = X + P => Z = P
+the norm stands behind the sums | That is post-norm: the norm stands in the way of everything that goes around.
+    N = norm(X) => N = X ;; Z = X + P @ N @ M => Z = norm(X + P @ N @ M) ;; norm(Z) @ => Z @
+        ;; return Z + H @ W_2 => return norm(Z + H @ W_2)
+one norm at the end | The norm stands before each part, not behind the block.
+    return Z + H @ W_2 => return norm(Z + H @ W_2)
+the feed-forward network reads the stream itself | It reads through a norm, as attention does.
+    norm(Z) @ W_1 => Z @ W_1
+the feed-forward network reads what entered | It reads the stream as attention has left it.
+    norm(Z) @ W_1 => N @ W_1
+attention reads the stream itself | It reads through a norm.
+    P @ N @ M => P @ X @ M
+"""

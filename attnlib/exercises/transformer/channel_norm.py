@@ -1,0 +1,93 @@
+"""A norm for pictures
+
+write · ★★ · 10 min · 04-transformer/2-the-block
+
+X (b, c, h, w) is a batch of pictures: c channels, h rows, w columns. At each pixel the c numbers of its
+channels are one vector, and layer normalisation is wanted for that vector: mean zero, variance one (with
+eps under the root), then gain (c,) and shift (c,). Return (b, c, h, w).
+
+1. Which axis holds the numbers of one vector here?
+2. The mean over that axis must keep its place, so that it can be subtracted.
+3. gain and shift belong to the channels: NumPy lines axes up from the right, so they need two more axes.
+
+Layer normalisation does not care what the other axes mean. Whoever stores channels first must say where
+the vector lies; `layer_norm` of the package expects it last.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def channel_norm(X, gain, shift, eps):
+    """Layer normalisation over the channels of each pixel; X (b, c, h, w), gain and shift (c,)."""
+    mean = X.mean(axis=1, keepdims=True)
+    variance = X.var(axis=1, keepdims=True)
+    Y = (X - mean) / np.sqrt(variance + eps)
+    return gain[:, None, None] * Y + shift[:, None, None]
+
+
+def moved(X, gain, shift, eps):
+    rows = np.moveaxis(X, 1, -1)
+    centred = rows - rows.mean(axis=-1, keepdims=True)
+    size = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps)
+    return np.moveaxis(gain * centred / size + shift, -1, 1)
+
+
+def by_loop(X, gain, shift, eps):
+    Y = np.empty(X.shape)
+    for b, i, j in np.ndindex(X.shape[0], X.shape[2], X.shape[3]):
+        x = X[b, :, i, j]
+        Y[b, :, i, j] = gain * (x - x.mean()) / np.sqrt(x.var() + eps) + shift
+    return Y
+
+
+def cases(rng):
+    def parts(*size, eps=1e-5):
+        return (*drawn(rng, size, size[1], size[1]), eps)
+
+    X, gain, shift, eps = parts(1, 4, 2, 3)
+    return {
+        "four channels": (X, gain, shift, eps),
+        "a batch of two": parts(2, 5, 3, 2),
+        "a large eps": parts(2, 3, 2, 4, eps=0.5),
+        "all sizes equal": parts(3, 3, 3, 3),
+    }
+
+
+VARIANTS = """
+    moved
+    by_loop
+    X.var(axis=1, keepdims=True) => X.var(axis=1, keepdims=True, ddof=1) * (1 - 1 / X.shape[1])
+"""
+MISTAKES = """
+the norm over the columns | The mean was taken over the last axis, the columns of a picture. The vector of a
+  pixel lies along the channels.
+    mean = X.mean(axis=1 => mean = X.mean(axis=-1 ;; X.var(axis=1 => X.var(axis=-1
+the norm over the rows | The mean was taken over the rows of a picture. The vector of a pixel lies along the
+  channels.
+    mean = X.mean(axis=1 => mean = X.mean(axis=2 ;; X.var(axis=1 => X.var(axis=2
+the norm over the batch | Each channel of each pixel was compared with the other pictures: a norm of the
+  batch. A picture's output must not depend on its neighbours.
+    mean = X.mean(axis=1 => mean = X.mean(axis=0 ;; X.var(axis=1 => X.var(axis=0
+the norm over the whole picture | Channels, rows and columns share one mean and one variance. Each pixel has
+  its own.
+    mean = X.mean(axis=1 => mean = X.mean(axis=(1, 2, 3) ;; X.var(axis=1 => X.var(axis=(1, 2, 3)
+the norm of each channel | Each channel was normalised over its pixels, as in instance norm. Here the pixels are
+  apart and the channels together.
+    mean = X.mean(axis=1 => mean = X.mean(axis=(2, 3) ;; X.var(axis=1 => X.var(axis=(2, 3)
+unbiased variance | The variance was divided by c - 1. Layer normalisation divides by c.
+    X.var(axis=1, keepdims=True) => X.var(axis=1, keepdims=True, ddof=1)
+eps outside the root | eps was added to the standard deviation. It belongs to the variance, under the root.
+    np.sqrt(variance + eps) => (np.sqrt(variance) + eps)
+eps is missing | Without eps a pixel whose channels are equal is divided by zero; the large eps shows it.
+    variance + eps => variance
+divided by the variance | The root is missing: the result has not the variance one.
+    np.sqrt(variance + eps) => (variance + eps)
+the mean stays | The mean was not taken away: this is the size of an RMS norm's relative.
+    (X - mean) / => X /
+no gain | The gain is missing.
+    gain[:, None, None] * Y => Y
+no shift | The shift is missing.
+     + shift[:, None, None] =>
+"""

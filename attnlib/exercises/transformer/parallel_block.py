@@ -1,0 +1,90 @@
+"""Both parts at once
+
+write · ★★ · 10 min · 04-transformer/2-the-block
+
+Some models (GPT-J, PaLM) let both parts of a block read the *same* normed stream and add what both say at
+once. Write it with given weights of attention: X is (n, d), P (n, n) are the weights, M (d, d) is what
+values and output projection make together, and W_1 (d, h), W_2 (h, d) belong to the feed-forward network,
+which has no biases. The norm is layer normalisation without gain and shift, and `eps` stands under the root.
+Return (n, d).
+
+1. What does each of the two parts read, and what is added to?
+2. The norm is computed once. The way around starts before it.
+3. Three terms: the stream as it came, what attention says of the normed stream, what the feed-forward
+   network says of the normed stream.
+
+The two parts no longer wait for each other, so their first matrix products can be one large one, which is
+faster; the feed-forward network now works with what attention fetched one block ago.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn, weights
+
+
+def parallel_block(X, P, M, W_1, W_2, eps):
+    """X plus what attention and the feed-forward network say of the same normed X."""
+    centred = X - X.mean(axis=-1, keepdims=True)
+    N = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps)
+    A = P @ N @ M
+    F = np.maximum(N @ W_1, 0) @ W_2
+    return X + A + F
+
+
+def one_token_at_a_time(X, P, M, W_1, W_2, eps):
+    N = np.array([(x - x.mean()) / np.sqrt(x.var() + eps) for x in X])
+    Y = []
+    for i, x in enumerate(X):
+        heard = sum(P[i, j] * N[j] for j in range(len(X)))
+        hidden = N[i] @ W_1
+        Y.append(x + heard @ M + hidden * (hidden > 0) @ W_2)
+    return np.array(Y)
+
+
+def cases(rng):
+    def parts(n, d, h, eps=1e-5):
+        return (*drawn(rng, (n, d)), weights(rng, n, n), *drawn(rng, (d, d), (d, h), (h, d)), eps)
+
+    return {
+        "three tokens": parts(3, 4, 5),
+        "a large eps": parts(2, 3, 7, eps=0.5),
+        "all sizes equal": parts(3, 3, 3),
+    }
+
+
+VARIANTS = """
+    one_token_at_a_time
+    return X + A + F => return F + (A + X)
+"""
+MISTAKES = """
+one after the other | The feed-forward network read what attention had said. Both read the same normed
+  stream.
+    F = => Z = X + A; Z = Z - Z.mean(axis=-1, keepdims=True);
+           N = Z / np.sqrt((Z**2).mean(axis=-1, keepdims=True) + eps); F =
+the normed vector is handed on | The way around starts behind the norm: the stream itself is lost.
+    return X + => return N +
+the residual after the norm | The sum was normed on its way out. In this block nothing stands on the way around.
+    return X + A + F => Y = X + A + F; Y = Y - Y.mean(axis=-1, keepdims=True);
+           return Y / np.sqrt((Y**2).mean(axis=-1, keepdims=True) + eps)
+no way around | What came in is not in the sum.
+    return X + A + F => return A + F
+the way around twice | What came in was added twice, once for each part.
+    return X + A + F => return X + A + X + F
+attention reads the stream itself | The norm stands before attention, too.
+    P @ N @ M => P @ X @ M
+the feed-forward network reads the stream itself | The norm stands before the feed-forward network, too.
+    np.maximum(N @ W_1, 0) => np.maximum(X @ W_1, 0)
+the feed-forward network reads what attention says | It reads the normed stream, as attention does.
+    np.maximum(N @ W_1, 0) => np.maximum(A @ W_1, 0)
+no bend | Negative numbers inside the feed-forward network must become zero.
+    np.maximum(N @ W_1, 0) => N @ W_1
+the bend comes last | The bend stands between the two matrices, not behind them.
+    np.maximum(N @ W_1, 0) @ W_2 => np.maximum(N @ W_1 @ W_2, 0)
+the norm over the tokens | Mean and variance were taken over the tokens. Each token's vector has its own.
+    axis=-1 => axis=0
+unbiased variance | The sum of squares was divided by d - 1. Layer normalisation divides by d.
+    (centred**2).mean(axis=-1, keepdims=True) => centred.var(axis=-1, ddof=1, keepdims=True)
+eps outside the root | eps was added to the standard deviation. It belongs under the root.
+    np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps)
+        => (np.sqrt((centred**2).mean(axis=-1, keepdims=True)) + eps)
+"""

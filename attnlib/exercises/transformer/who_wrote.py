@@ -1,0 +1,86 @@
+"""Who wrote what is read?
+
+write · ★★ · 15 min · 04-transformer/2-the-block
+
+written (parts, n, d) holds what each part of a model added to the residual stream of n tokens, the embedding
+first; the stream is their sum. A last layer norm with gain (d,) and no shift follows (its eps is so small that
+you may leave it out), and a direction u (d,) turns its output into one score for each token. Share each score
+out among the parts: return (parts, n), whose sum over the parts is the score.
+
+1. The sum over the parts can be drawn through everything that is linear. Which step of the norm is not?
+2. Hold the standard deviation fixed at that of the whole stream. Taking the mean away is linear.
+3. For each part: take its own mean away, divide by the standard deviation of the *sum*, multiply by the gain,
+   take the product with u.
+
+This is direct attribution: exact as a sum, since the norm divides every part by the same number. It is no answer to
+what would happen without a part: then that number would change, and what later parts write, too.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def who_wrote(written, gain, u):
+    """What each part adds to the score of each token; (parts, n)."""
+    stream = written.sum(axis=0)
+    size = stream.std(axis=-1, keepdims=True)
+    centred = written - written.mean(axis=-1, keepdims=True)
+    return centred / size @ (gain * u)
+
+
+def by_loop(written, gain, u):
+    parts, n, _ = written.shape
+    shares = np.empty((parts, n))
+    for i in range(n):
+        stream = sum(written[p, i] for p in range(parts))
+        size = np.sqrt(((stream - stream.mean()) ** 2).mean())
+        for p in range(parts):
+            shares[p, i] = ((written[p, i] - written[p, i].mean()) * gain * u).sum() / size
+    return shares
+
+
+def direction_first(written, gain, u):
+    v = gain * u
+    v = v - v.mean()
+    return np.einsum("pnd,d->pn", written, v) / written.sum(axis=0).std(axis=-1)
+
+
+def cases(rng):
+    return {
+        "three parts, two tokens": drawn(rng, (3, 2, 5), 5, 5),
+        "one part": drawn(rng, (1, 3, 4), 4, 4),
+        "more parts than numbers": drawn(rng, (7, 3, 2), 2, 2),
+        "all sizes equal": drawn(rng, (3, 3, 3), 3, 3),
+    }
+
+
+VARIANTS = """
+    by_loop
+    direction_first
+"""
+MISTAKES = """
+each part normed by itself | Every part was divided by its own standard deviation. The norm divides all of them
+  by that of the sum, and only so the shares add up.
+    size = stream.std( => size = written.std(
+not normed | The standard deviation of the stream is missing: the shares add up to the score before the norm.
+    centred / size @ => centred @
+the mean stays | The norm takes the mean away, of each part as of the sum.
+    centred = written - written.mean(axis=-1, keepdims=True) => centred = written
+the gain is missing | The norm multiplies by its gain before the direction is read.
+    (gain * u) => u
+the gain twice | The gain is multiplied in once.
+    (gain * u) => (gain * gain * u)
+shares of one | The shares were divided by their sum. They must add up to the score, not to one.
+    return centred / size @ (gain * u) => s = centred / size @ (gain * u);
+           return s / s.sum(axis=0)
+unbiased standard deviation | Layer normalisation divides the sum of squares by d, not by d - 1.
+    stream.std(axis=-1, keepdims=True) => stream.std(axis=-1, ddof=1, keepdims=True)
+divided by the length | The norm divides by the standard deviation, the root of the *mean* of the squares.
+    size = stream.std(axis=-1, keepdims=True)
+        => size = np.sqrt(((stream - stream.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1, keepdims=True))
+divided by the variance | The root is missing.
+    stream.std( => stream.var(
+a norm over the tokens | Mean and standard deviation belong to the d numbers of one token.
+    axis=-1 => axis=-2
+"""
