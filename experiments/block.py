@@ -10,7 +10,7 @@ who knows the frequencies of the symbols alone. `floors` has that share for thos
     "wide inside"    at equal parameters, how many times wider than the stream is the feed-forward network inside?
 """
 
-from collections.abc import Callable
+import math
 from typing import Any
 
 import torch
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from attnlib.data.pairs import floors, pair_language, text
 from attnlib.nn.multihead import MultiHeadAttention
-from attnlib.nn.transformer import FeedForward, post_norm, pre_norm
+from attnlib.nn.transformer import FeedForward, post_norm, pre_norm, without_residual
 from attnlib.train.toy import TEST_SEED
 
 LANGUAGE = pair_language(n_symbols=12)
@@ -27,12 +27,7 @@ LENGTH, WIDTH, HEADS, BATCH, SIZE = 16, 32, 2, 32, 500
 KNOWN = floors(LANGUAGE)
 
 
-def without_residual(X: Tensor, norm: nn.Module, sublayer: nn.Module) -> Tensor:
-    """What the sublayer says replaces what was there."""
-    return sublayer(norm(X))
-
-
-AROUND: dict[str, Callable[..., Tensor]] = {"pre": pre_norm, "post": post_norm, "none": without_residual}
+AROUND = {"pre": pre_norm, "post": post_norm, "none": without_residual}
 
 
 class Layer(nn.Module):
@@ -115,7 +110,7 @@ def gap(model: nn.Module) -> float:
     symbols = torch.from_numpy(text(LANGUAGE, SIZE, LENGTH, seed=TEST_SEED))
     guess = model.eval()(symbols)[:, 1:].log_softmax(-1).double()
     true = torch.from_numpy(LANGUAGE.next)[symbols[:, :-1], symbols[:, 1:]]
-    return float((true * (true.log2() - guess / torch.tensor(2.0).log())).sum(-1).mean())
+    return float((true * (true.log2() - guess / math.log(2))).sum(-1).mean())
 
 
 def share(bits: float) -> float:
