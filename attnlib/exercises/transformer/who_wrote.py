@@ -33,7 +33,7 @@ def by_loop(written, gain, u):
     parts, n, _ = written.shape
     shares = np.empty((parts, n))
     for i in range(n):
-        stream = sum(written[p, i] for p in range(parts))
+        stream = np.sum([written[p, i] for p in range(parts)], axis=0)
         size = np.sqrt(((stream - stream.mean()) ** 2).mean())
         for p in range(parts):
             shares[p, i] = ((written[p, i] - written[p, i].mean()) * gain * u).sum() / size
