@@ -94,3 +94,15 @@ def test_show_source_is_the_packages_own_text_without_its_docstring():
 def test_show_source_refuses_what_has_no_source():
     with pytest.raises(TypeError, match="each argument must be a function or a class; got int"):
         viz.show_source(42)
+
+
+def test_a_schematic_writes_the_shapes_beside_its_arrows():
+    drawing = viz.Schematic(width=4, height=3)
+    drawing.arrow((1, 0), (2, 0), (2, 2), label="n x d")
+    drawing.box(2, 2.4, "norm")
+    drawing.circle(1, 2.4, "+")
+    drawn = {text.get_text(): text.get_position() for text in drawing.axes.texts}
+    assert drawn.keys() == {"n x d", "norm", "+"}
+    assert drawn["n x d"] == (2.15, 1.0)  # right of the middle of the last piece
+    assert len(drawing.axes.patches) == 3 and len(drawing.axes.lines) == 1
+    plt.close(drawing.figure)
