@@ -77,8 +77,8 @@ def measured(result: Mapping[str, Any], group: str, arm: str, times: int, key: s
 
 def budgets(result: Mapping[str, Any], group: str, arm: str) -> list[int]:
     """How many times the steps an arm was trained for, wherever all its seeds are there."""
-    seeds = len(result["settings"]["seeds"])
-    return [times for times in (1, 4, 16) if len(measured(result, group, arm, times)) == seeds]
+    seeds, figure = len(result["settings"]["seeds"]), result["settings"]["figure"]
+    return [times for times in (1, 4, 16) if len(measured(result, group, arm, times, figure)) == seeds]
 
 
 def provenance(seeds: Sequence[int], command: str, seconds: float, device: str) -> dict[str, Any]:
