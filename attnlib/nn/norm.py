@@ -1,7 +1,7 @@
 """The twin of `attnlib.reference.norm`: norms of a layer in PyTorch.
 
 `torch.nn.LayerNorm` and `torch.nn.RMSNorm` are homes for what they learn.
-Chapter 4 derives them.
+The book derives them in eq-layer-norm (Chapter 4).
 """
 
 import torch.nn.functional as F

@@ -1,6 +1,7 @@
 """The twin of `attnlib.reference.transformer`: what stands between two layers of attention, and the block of both.
 
-Chapter 4 derives it. A norm is `torch.nn.LayerNorm`, `torch.nn.RMSNorm`, or any module that maps vectors to vectors.
+The book derives it in eq-feed-forward, eq-pre-norm and eq-post-norm (Chapter 4). A norm is
+`torch.nn.LayerNorm`, `torch.nn.RMSNorm`, or any module that maps vectors to vectors.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Norms of a layer: each vector brought to the same size, then stretched by what is learned.
 
 The twin, where autograd does the backward, is `attnlib.nn.norm`. The length of a vector is in `attnlib.reference.ops`.
-Chapter 4 derives them.
+The book derives them in eq-layer-norm (Chapter 4).
 """
 
 from typing import NamedTuple

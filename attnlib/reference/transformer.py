@@ -1,6 +1,7 @@
 """What stands between two layers of attention: a feed-forward network, and a way around each sublayer, with its norm.
 
-Chapter 4 derives it. The twin, where autograd does the backward, is `attnlib.nn.transformer`.
+The book derives it in eq-feed-forward, eq-pre-norm and eq-post-norm (Chapter 4). The twin,
+where autograd does the backward, is `attnlib.nn.transformer`.
 """
 
 from collections.abc import Callable
