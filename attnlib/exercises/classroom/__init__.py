@@ -5,7 +5,7 @@ expected, compares, and names mistakes; it never runs a line of a submission. Fo
 a fresh Python that runs the file and then its functions on the arguments that it is sent, and sends back what they
 returned. No expected value is ever in the player, and what comes from it is read as plain data (`wire`).
 
-In the grader: `submission` (files), `process` (the player, from outside), `answers` (one answer), `grading` (one file),
-`suspicion` (what a file imports), `tables` and `exports` (reports), `command` (the command line).
-In the player: `player`, `recorder` (what stands in place of `check`), `watching` (what is flagged).
+In the grader: `submission` (files), `process` and `surroundings` (the player, from outside), `answers` (one answer),
+`grading` (one file), `suspicion` (what a file imports), `tables` and `exports` (reports), `command` (the command line).
+In the player: `player`, `channel`, `recorder` (what stands in place of `check`), `watching` (what is flagged).
 """

@@ -4,51 +4,17 @@ It is started by `process.Player`, hears the file and the arguments from its sta
 output, of which the submission sees neither.
 """
 
-import contextlib
-import ctypes
 import inspect
-import json
 import linecache
-import os
-import pickle
-import signal
-import struct
 import sys
-import threading
 from types import ModuleType
-from typing import Any, BinaryIO
+from typing import Any
 
 from attnlib.exercises.classroom import recorder, watching, wire
+from attnlib.exercises.classroom.channel import Channel, limit
 from attnlib.exercises.engine.errors import last_line
 from attnlib.exercises.engine.outcomes import observe
 from attnlib.exercises.engine.running import Halt, Prints, is_learners, run
-
-END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
-HEAD = struct.Struct("!Q")  # the length of a message to the player
-
-
-class Channel:
-    """The way to the grader, taken off the standard streams; one message is one line."""
-
-    def __init__(self) -> None:
-        self.reading: BinaryIO = os.fdopen(os.dup(0), "rb")
-        self.writing, self.write, self.lock = os.dup(1), os.write, threading.RLock()
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for standard in (0, 1, 2):
-            os.dup2(nothing, standard)
-
-    def heard(self) -> Any:
-        """The next request; the grader is trusted, so it may be any object."""
-        head = self.reading.read(HEAD.size)
-        if len(head) < HEAD.size:
-            sys.exit()
-        return pickle.loads(self.reading.read(HEAD.unpack(head)[0]))
-
-    def tell(self, message: dict[str, Any]) -> None:
-        data = json.dumps(message).encode() + b"\n"
-        with self.lock:
-            while data:
-                data = data[self.write(self.writing, data) :]
 
 
 def main() -> None:
@@ -64,18 +30,6 @@ def main() -> None:
     while True:
         request = channel.heard()
         channel.tell(stage.called(**request))
-
-
-def limit(memory: int) -> None:
-    """No more memory than this, no file of more than 64 MB, no life after the grader's; where the system can."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGKILL)
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
 class Stage:
