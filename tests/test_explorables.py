@@ -164,7 +164,7 @@ def test_block_flow_counts_what_a_block_has_and_what_the_script_counts(tmp_path)
     )
     assert counted.get_total_flops() == 2 * sum(step.multiply_adds for step in steps.values())
     assert shapes["joined"][1:] == steps["joined"].shape
-    assert shapes["out"][1:] == steps["out, and the bend"].shape
+    assert shapes["out"][1:] == steps["out, bend"].shape
     assert block.attention.attention_weights(X).shape == steps["weights"].shape
 
 

@@ -6,13 +6,13 @@ export const flow = (n, d, inside) => {
   return [
     ["stream", "X", [n, d], 0, 0],
     ["attention", "norm", [n, d], 2 * d, 0],
-    ["attention", "queries, keys, values", [3, h, n, HEAD], 3 * (d * d + d), 3 * n * d * d],
+    ["attention", "Q, K, V", [3, h, n, HEAD], 3 * (d * d + d), 3 * n * d * d],
     ["attention", "weights", [h, n, n], 0, n * n * d],
-    ["attention", "heads, averaged", [h, n, HEAD], 0, n * n * d],
+    ["attention", "averages", [h, n, HEAD], 0, n * n * d],
     ["attention", "joined", [n, d], d * d + d, n * d * d],
     ["stream", "+", [n, d], 0, 0],
     ["feed-forward", "norm", [n, d], 2 * d, 0],
-    ["feed-forward", "out, and the bend", [n, wide], d * wide + wide, n * d * wide],
+    ["feed-forward", "out, bend", [n, wide], d * wide + wide, n * d * wide],
     ["feed-forward", "back", [n, d], wide * d + d, n * d * wide],
     ["stream", "+", [n, d], 0, 0],
   ];
@@ -30,7 +30,7 @@ const render = ({ model, el }) => {
   const at = () => ["n", "d_model", "inside"].map((trait) => model.get(trait));
   const rows = flow(...at()).map(([part, name]) => {
     const cells = [make("td", { class: "shape" }), make("td", { class: "count" }), make("td", { class: "count" })];
-    const title = name === "+" ? "added to the stream" : name;
+    const title = name === "+" ? "sum" : name;
     return [make("tr", { class: part }, make("th", { scope: "row" }, title), ...cells), cells];
   });
   const heads = ["step", "shape", "parameters", "multiply-adds"].map((text) => make("th", { scope: "col" }, text));

@@ -37,13 +37,13 @@ def flow(n: int, d: int, inside: int) -> list[Step]:
     return [
         Step("stream", "X", (n, d), 0, 0),
         Step("attention", "norm", (n, d), 2 * d, 0),
-        Step("attention", "queries, keys, values", (3, h, n, D_HEAD), 3 * (d * d + d), 3 * n * d * d),
+        Step("attention", "Q, K, V", (3, h, n, D_HEAD), 3 * (d * d + d), 3 * n * d * d),
         Step("attention", "weights", (h, n, n), 0, n * n * d),
-        Step("attention", "heads, averaged", (h, n, D_HEAD), 0, n * n * d),
+        Step("attention", "averages", (h, n, D_HEAD), 0, n * n * d),
         Step("attention", "joined", (n, d), d * d + d, n * d * d),
         Step("stream", "+", (n, d), 0, 0),
         Step("feed-forward", "norm", (n, d), 2 * d, 0),
-        Step("feed-forward", "out, and the bend", (n, wide), d * wide + wide, n * d * wide),
+        Step("feed-forward", "out, bend", (n, wide), d * wide + wide, n * d * wide),
         Step("feed-forward", "back", (n, d), wide * d + d, n * d * wide),
         Step("stream", "+", (n, d), 0, 0),
     ]
@@ -53,7 +53,7 @@ class BlockFlow(Explorable):
     """A block from X to Y whose length, width and inner width can be changed."""
 
     QUESTION = "How long must a text be before attention multiplies more than the feed-forward network?"
-    SIZE = (520, 640)
+    SIZE = (573, 790)
     _esm, _css = script("block_flow"), style("block_flow")
 
     n = traitlets.Int(64, min=1, max=16384).tag(sync=True)
