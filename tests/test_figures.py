@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT / "book"))
 from _ext import glossary  # noqa: E402  (the extension lies beside the book)
 
 SOFTMAX = "book/01-foundations/4-softmax-and-scale.html"
-NOTEBOOKS = sorted((SITE / "book").glob("[0-9]*/*.html"))
+NOTEBOOKS = sorted((SITE / "book").glob("[0-9]*/[0-9]*.html"))
 TOUCHED = pytest.mark.parametrize("width", [1280, 820, 390])
 
 

@@ -32,7 +32,12 @@ def post_norm(X: Float[Tensor, "*b d_model"], norm: Map, sublayer: Map) -> Float
 
 @checked
 def without_residual(X: Float[Tensor, "*b d_model"], norm: Map, sublayer: Map) -> Float[Tensor, "*b d_model"]:
-    """f(norm(X)): what the sublayer does not say again is gone."""
+    """f(norm(X)): what the sublayer does not say again is gone.
+
+    >>> import torch
+    >>> without_residual(torch.tensor([[1.0, 2.0]]), nn.Identity(), torch.zeros_like)
+    tensor([[0., 0.]])
+    """
     return sublayer(norm(X))
 
 
