@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from attnlib.nn.transformer import FeedForward
+from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.nn.transformer import Block, FeedForward
 from attnlib.reference import transformer
 from attnlib.reference.transformer import (
     FeedForwardParameters,
@@ -91,3 +92,21 @@ def test_each_position_goes_through_the_network_alone(rng):
     moved[:, 1] += 1
     before, after = feed_forward(X, learned)[0], feed_forward(moved, learned)[0]
     assert np.array_equal(before[:, [0, 2]], after[:, [0, 2]]) and abs(before[:, 1] - after[:, 1]).max() > 0.1
+
+
+def test_the_residual_stream_is_what_came_in_and_the_sum_of_what_each_part_wrote():
+    """eq-stream: hooks hear each part; behind post-norm it is no such sum."""
+    torch.manual_seed(0)
+    X, heard = torch.randn(2, 5, 8, dtype=torch.float64), []
+    for order in ("pre", "post"):
+        heard.clear()
+        parts = [
+            (MultiHeadAttention(d_model=8, n_heads=2, causal=True), FeedForward(d_model=8, d_hidden=32))
+            for _ in range(3)
+        ]
+        blocks = [Block(attention=a, feed_forward=f, order=order).double() for a, f in parts]
+        for part in (part for pair in parts for part in pair):
+            part.register_forward_hook(lambda module, given, said: heard.append(said))
+        Y = torch.nn.Sequential(*blocks)(X)
+        assert len(heard) == 6
+        assert torch.allclose(Y, X + sum(heard), rtol=1e-10, atol=1e-12) == (order == "pre")
