@@ -7,7 +7,6 @@ who knows the frequencies of the symbols alone. `floors` has that share for thos
     "four layers"    the block; without attention, feed-forward, norm or residual; rivals with as many parameters; and
                      the block with weights that start twice as large, with and without its norm
     "eight layers"   where the norm stands, with and without a warm-up of the learning rate
-    "wide inside"    at equal parameters, how many times wider than the stream is the feed-forward network inside?
 """
 
 import math
@@ -33,18 +32,16 @@ AROUND = {"pre": pre_norm, "post": post_norm, "none": without_residual}
 class Layer(nn.Module):
     """One block with what is left of it."""
 
-    def __init__(
-        self, d: int, around: str, attention: bool, feed_forward: str, inside: float, norm: bool
-    ) -> None:
+    def __init__(self, d: int, around: str, attention: bool, feed_forward: str, norm: bool) -> None:
         super().__init__()
         self.around = AROUND[around]
         parts: list[nn.Module] = []
         if attention:
             parts.append(MultiHeadAttention(d_model=d, n_heads=HEADS, causal=True))
         if feed_forward == "bend":
-            parts.append(FeedForward(d_model=d, d_hidden=int(inside * d)))
+            parts.append(FeedForward(d_model=d, d_hidden=4 * d))
         if feed_forward == "straight":
-            parts.append(nn.Sequential(nn.Linear(d, int(inside * d)), nn.Linear(int(inside * d), d)))
+            parts.append(nn.Sequential(nn.Linear(d, 4 * d), nn.Linear(4 * d, d)))
         self.parts = nn.ModuleList(parts)
         self.norms = nn.ModuleList(nn.LayerNorm(d) if norm else nn.Identity() for _ in parts)
 
@@ -65,7 +62,6 @@ class Model(nn.Module):
         around: str = "pre",
         attention: bool = True,
         feed_forward: str = "bend",
-        inside: float = 4.0,
         norm: bool = True,
         start: float = 1.0,
     ) -> None:
@@ -73,7 +69,7 @@ class Model(nn.Module):
         self.embed = nn.Embedding(len(LANGUAGE.pairs), width)
         self.places = nn.Embedding(LENGTH, width)
         self.layers = nn.Sequential(
-            *(Layer(width, around, attention, feed_forward, inside, norm) for _ in range(layers))
+            *(Layer(width, around, attention, feed_forward, norm) for _ in range(layers))
         )
         self.norm = nn.LayerNorm(width) if norm and around != "post" else nn.Identity()
         self.scores = nn.Linear(width, len(LANGUAGE.pairs))
@@ -149,14 +145,6 @@ EXPERIMENT = Experiment(
             "post-norm": {"layers": 8, "around": "post"},
             "post-norm, warm-up": {"layers": 8, "around": "post", "warm": 0.2},
             "no norm": {"layers": 8, "norm": False},
-        },
-        "wide inside": {
-            "0.5": {"inside": 0.5, "width": 50},
-            "1": {"inside": 1.0, "width": 46},
-            "2": {"inside": 2.0, "width": 40},
-            "4": {"inside": 4.0, "width": 32},
-            "8": {"inside": 8.0, "width": 24},
-            "16": {"inside": 16.0, "width": 18},
         },
     },
     steps=200,

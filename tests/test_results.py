@@ -269,7 +269,6 @@ def test_rivals_of_the_block_have_as_many_parameters():
     rivals = ("no feed-forward, 12 layers", "no feed-forward, 56 wide", "no bend")
     assert all(abs(count(**arms["four layers"][arm]) / whole - 1) < 0.04 for arm in rivals)
     assert count(feed_forward="none") < 0.4 * whole
-    assert all(abs(count(**parts) / whole - 1) < 0.1 for parts in arms["wide inside"].values())
 
 
 SMALL = {  # an arm of each experiment on the shared runner, and what makes its trial quick
