@@ -160,7 +160,7 @@ def test_a_word_in_a_formula_is_no_word_of_the_text(browser: Any, origin: str) -
 def test_one_sees_results_while_typing_and_a_sentence_when_there_are_none(browser: Any, origin: str) -> None:
     with Opened(browser, f"{origin}search.html") as opened:
         page = opened.page
-        page.keyboard.type("temperat")
+        page.get_by_role("searchbox").first.press_sequentially("temperat")
         page.locator("#search-results li", has_text="Softmax and the scale").first.wait_for()
         assert page.url.endswith("?q=temperat")
         page.get_by_role("searchbox").first.fill("zzzz")
