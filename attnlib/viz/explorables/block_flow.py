@@ -53,7 +53,7 @@ class BlockFlow(Explorable):
     """A block from X to Y whose length, width and inner width can be changed."""
 
     QUESTION = "How long must a text be before attention multiplies more than the feed-forward network?"
-    SIZE = (573, 790)
+    SIZE = (573, 744)
     _esm, _css = script("block_flow"), style("block_flow")
 
     n = traitlets.Int(64, min=1, max=16384).tag(sync=True)
