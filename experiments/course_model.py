@@ -28,8 +28,8 @@ from attnlib.data.results import save_result
 from attnlib.models.course import CONFIG, END, FOLDER
 from attnlib.models.gpt import GPT
 
-STEPS, BATCH, WARMUP, SEED = 15_000, 16, 200, 0
-RATE, DECAY, CLIP, BETAS = 2e-3, 0.1, 1.0, (0.9, 0.95)
+STEPS, BATCH, WARMUP, SEED = 10_000, 16, 200, 0
+RATE, DECAY, CLIP, BETAS = 3e-3, 0.1, 1.0, (0.9, 0.95)
 EVERY = 60.0  # seconds between checkpoints
 N = CONFIG.longest
 
