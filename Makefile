@@ -127,6 +127,9 @@ scripts: $(READY) ## put the present scripts of the pictures to move into the no
 experiments: $(READY) ## run what is missing of the longer experiments (hours; each goes on where it was stopped)
 	@for script in experiments/[a-z]*.py; do echo "== $$script"; $(PY) $$script; done
 
+mutants: $(READY) ## edit the mathematics in a few hundred places, one at a time: the tests must notice (half an hour)
+	@$(PY) tools/mutants.py --sample 300
+
 speed: $(READY) book ## measure every page of the built book as a first visitor meets it (a few minutes)
 	@$(PY) tools/page_speed.py
 
