@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check lint types unit doctests notebooks arithmetic portable pages colab sample gpu cell shots run scripts experiments bench speed steady lighthouse address clean pdf zip site links
+.PHONY: help setup book serve test check lint types unit doctests notebooks arithmetic portable pages colab sample gpu cell shots run scripts experiments bench speed mutants steady lighthouse address clean pdf zip site links
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
