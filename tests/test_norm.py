@@ -11,8 +11,9 @@ B, N, D = 2, 3, 7
 CASES = [
     (norm.layer_norm, norm.layer_norm_backward, nn_norm.layer_norm, 3),
     (norm.rms_norm, norm.rms_norm_backward, nn_norm.rms_norm, 2),
+    (norm.batch_norm, norm.batch_norm_backward, nn_norm.batch_norm, 3),
 ]
-IDS = ["layer_norm", "rms_norm"]
+IDS = ["layer_norm", "rms_norm", "batch_norm"]
 
 
 @pytest.fixture
@@ -40,3 +41,14 @@ def test_a_norm_forgets_the_size_of_a_vector_and_layer_norm_its_mean_too(arrays)
     )
     assert_close(norm.rms_norm(100 * X, gain, 1e-20)[0], norm.rms_norm(X, gain, 1e-20)[0], "float64")
     assert abs(norm.rms_norm(X + 5, gain)[0] - norm.rms_norm(X, gain)[0]).max() > 0.1
+
+
+def test_a_batch_norm_hears_the_neighbours_and_a_layer_norm_does_not(arrays):
+    X, gain, shift = arrays
+    other = X.copy()
+    other[1] += 3
+    heard = {
+        one: abs(one(X, gain, shift)[0] - one(other, gain, shift)[0])[0].max()
+        for one in (norm.layer_norm, norm.batch_norm)
+    }
+    assert heard[norm.layer_norm] == 0 and heard[norm.batch_norm] > 0.1

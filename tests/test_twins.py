@@ -12,6 +12,10 @@ INSIDE = "a step inside MultiHeadAttention, where each map is a module of its ow
 AUTOGRAD = "the derivative itself; autograd has it"
 WITHOUT_A_TWIN = {
     "attention.attention_by_loops": READING,
+    "glu.swiglu_feed_forward": "the module FeedForward with gated=True",
+    "block.block_stack": "torch.nn.Sequential of Blocks",
+    "block.post_norm_block": "the module transformer.Block",
+    "block.pre_norm_block": "the module transformer.Block",
     "gates.gated_multi_head_attention": "the context manager nn.gates.gated_heads does it to a module",
     "multihead.grouped_query_attention": "MultiHeadAttention with n_kv_heads",
     "multihead.head_outputs": INSIDE,

@@ -32,6 +32,8 @@ from attnlib.models.seq2seq import (
 from attnlib.models.stack import Positions, Stack, StackConfig
 from attnlib.nn.attention import AttentionLayer
 from attnlib.nn.cache import KeyValueCache
+from attnlib.nn.convolution import ConvolvedFeedForward
+from attnlib.nn.depth import StochasticDepth
 from attnlib.nn.layers import CrossAttention, SelfAttention
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.positional import Rotary
@@ -139,6 +141,10 @@ CASES = {
         lambda: FeedForward(d_model=D, d_hidden=9, activation="swish", gated=True, bias=False),
         (draw(B, N, D),),
     ),
+    "ConvolvedFeedForward": Case(
+        ConvolvedFeedForward, lambda: ConvolvedFeedForward(d_model=D, d_hidden=9), (draw(B, N, D),)
+    ),
+    "StochasticDepth": Case(StochasticDepth, lambda: StochasticDepth(0.0), (draw(B, N, D),)),
     "Block": Case(Block, post_norm_block, (draw(B, N, 8), MASK_OF_ALL)),
     "Block, attention alone": Case(Block, attention_alone, (draw(B, N, 8),)),
     "GPT": Case(GPT, gpt(), (tokens(B, N),)),
@@ -329,6 +335,7 @@ EXCEPTIONS = {
 WITHOUT_PRODUCTS = (  # autocast leaves these in float32: a table, rotations, and a recurrent network
     "Positions",
     "Rotary",
+    "StochasticDepth",
     "Encoder",
 )
 

@@ -22,7 +22,7 @@ from attnlib.checking import factors_of
 from attnlib.nn.kernel import exponential_kernel as nn_kernel
 from attnlib.nn.ops import unit as nn_unit
 from attnlib.nn.recurrent import rnn_cell as nn_cell
-from attnlib.reference import recurrent
+from attnlib.reference import block, recurrent
 from attnlib.reference.kernel import exponential_kernel
 from attnlib.reference.transformer import NormParameters
 
@@ -40,7 +40,7 @@ SIZES = {  # two heads; what is not here has the size 2
     "d_out": 5,
     "d_a": 3,
 }
-NUMBERS = {"axis": -1, "axes": 3, "before": 1, "after": 1, "prefix": 2, "T": 0.5}
+NUMBERS = {"axis": -1, "axes": 3, "before": 1, "after": 1, "prefix": 2, "T": 0.5, "ahead": 1}
 
 
 def public_functions():
@@ -126,6 +126,15 @@ def rnn(maker):
     return maker.of(recurrent.RNNParameters, "")
 
 
+def of_a_block(maker):
+    maker.same = block.pre_norm_block.same
+    return maker.of(block.BlockParameters, "")
+
+
+def cache_of_a_block(maker, order):
+    return order(maker.array("float", "*b n d_model", ""), of_a_block(maker), 2)[1]
+
+
 SPECIAL = {
     ("kernel_regression", "kernel"): lambda maker: nn_kernel if maker.nn else exponential_kernel,
     ("unroll", "cell"): lambda maker: nn_cell if maker.nn else recurrent.rnn_cell,
@@ -141,6 +150,12 @@ SPECIAL = {
     ("gated_heads", "gates"): lambda maker: torch.ones(2),
 }
 
+for order in (block.pre_norm_block, block.post_norm_block):
+    SPECIAL[f"{order.__name__}_backward", "cache"] = lambda maker, order=order: cache_of_a_block(maker, order)
+SPECIAL["block_stack", "block"] = lambda maker: block.pre_norm_block
+SPECIAL["block_stack", "layers"] = lambda maker: [of_a_block(maker)]
+SPECIAL["block_stack_backward", "block_backward"] = lambda maker: block.pre_norm_block_backward
+SPECIAL["block_stack_backward", "caches"] = lambda maker: [cache_of_a_block(maker, block.pre_norm_block)]
 
 for around in ("pre_norm", "post_norm", "without_residual"):
     SPECIAL[around, "norm"] = lambda maker: nn_unit if maker.nn else maker.of(NormParameters, "")

@@ -27,3 +27,15 @@ def rms_norm(
 ) -> Float[Tensor, "*b d"]:
     """Each vector divided by the root of its mean square, then stretched; its mean stays."""
     return F.rms_norm(X, X.shape[-1:], gain, eps)
+
+
+@checked
+def batch_norm(
+    X: Float[Tensor, "*b d"],
+    gain: Float[Tensor, "d"],
+    shift: Float[Tensor, "d"],
+    eps: Number[float, "0<.."] = 1e-5,
+) -> Float[Tensor, "*b d"]:
+    """Each coordinate by mean and standard deviation over all vectors of the batch: for contrast."""
+    rows = F.batch_norm(X.flatten(0, -2), None, None, gain, shift, training=True, eps=eps)
+    return rows.view_as(X)

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from attnlib import rules
-from attnlib.nn.activations import gelu, gelu_tanh, relu, swish
+from attnlib.nn.activations import gelu, gelu_tanh, relu, sigmoid, swish
 from attnlib.nn.cache import KeyValueCache
+from attnlib.nn.depth import StochasticDepth
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.shapes import Float, checked
 
-ACTIVATIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "swish": swish}
+ACTIVATIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "swish": swish, "sigmoid": sigmoid}
 Map = Callable[[Tensor], Tensor]
 
 
@@ -85,6 +86,7 @@ class Block(nn.Module):
 
     feed_forward    None leaves it out
     order           one of ORDERS: the norm stands before the sublayer ("pre") or behind the sum ("post")
+    skipped         share of sequences that go around each sublayer while training: stochastic depth
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Block(nn.Module):
         norm: Callable[[int], nn.Module] = nn.LayerNorm,
         order: str = "pre",
         dropout: float = 0.0,
+        skipped: float = 0.0,
     ) -> None:
         super().__init__()
         rules.one_of("block", "order", order, ORDERS)
@@ -103,6 +106,7 @@ class Block(nn.Module):
         self.norm_1 = norm(attention.d_model)
         self.norm_2 = nn.Identity() if feed_forward is None else norm(attention.d_model)
         self.dropout = nn.Dropout(dropout)
+        self.depth = StochasticDepth(skipped)
 
     def forward(
         self,
@@ -116,7 +120,11 @@ class Block(nn.Module):
         around = ORDERS[self.order]
 
         def attention(Z: Tensor) -> Tensor:
-            return self.dropout(self.attention(Z, mask=mask, bias=bias, positions=positions, cache=cache))
+            Y = self.attention(Z, mask=mask, bias=bias, positions=positions, cache=cache)
+            return self.depth(self.dropout(Y))
 
         X = around(X, self.norm_1, attention)
-        return X if self.feed_forward is None else around(X, self.norm_2, self.feed_forward)
+        if self.feed_forward is None:
+            return X
+        network = self.feed_forward
+        return around(X, self.norm_2, lambda Z: self.depth(network(Z)))

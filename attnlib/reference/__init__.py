@@ -10,6 +10,11 @@
     heads       a width cut into heads, and joined again    projections the linear maps into and out of the heads
     multihead   several attentions side by side             grouped     heads that share keys and values
     gates       a factor on each head, and its slope     norm        vectors of one size, between layers
+    activations the bends of a feed-forward network      glu         gates in it
+    convolution a look at the neighbours in it           transformer the network, and the ways around a sublayer
+    block       attention and network, each with its norm and its way around; stacks
+    depth       sublayers that are left out in training  embedding   from tokens to vectors and back to scores
+    positional  where a token stands                     sampling    which token comes next
 
 `attnlib.nn` has the same functions in PyTorch. Nothing here imports torch.
 """
