@@ -8,7 +8,7 @@ import torch
 
 from attnlib.models import gpt
 from attnlib.models.gpt import GPT, GPTConfig
-from attnlib.models.pretrained import load_published, take_published
+from attnlib.models.pretrained import load_published, published_gpt2, take_published
 from attnlib.testing import assert_close
 
 VOCAB, LONGEST, D, HEADS, KV, LAYERS, HIDDEN, B, N = 61, 32, 24, 4, 2, 3, 40, 2, 11
@@ -27,21 +27,25 @@ def hugging_face(kind):
         )  # fmt: skip
         ours = GPTConfig(vocab=VOCAB, longest=LONGEST, d_model=D, n_heads=HEADS, n_layers=LAYERS)
     else:
-        theirs = transformers.LlamaForCausalLM(
-            transformers.LlamaConfig(
-                vocab_size=VOCAB, max_position_embeddings=LONGEST, hidden_size=D, intermediate_size=HIDDEN,
-                num_hidden_layers=LAYERS, num_attention_heads=HEADS, num_key_value_heads=KV, initializer_range=0.2,
-                pad_token_id=None, bos_token_id=0, eos_token_id=0,
-            )
-        )  # fmt: skip
+        shared = {
+            "vocab_size": VOCAB, "max_position_embeddings": LONGEST, "hidden_size": D, "intermediate_size": HIDDEN,
+            "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "num_key_value_heads": KV,
+            "initializer_range": 0.2, "pad_token_id": None, "bos_token_id": 0, "eos_token_id": 0,
+            "tie_word_embeddings": False,
+        }  # fmt: skip
+        if kind == "qwen3":  # Llama's form with a norm of queries and keys
+            theirs = transformers.Qwen3ForCausalLM(transformers.Qwen3Config(head_dim=D // HEADS, **shared))
+        else:
+            theirs = transformers.LlamaForCausalLM(transformers.LlamaConfig(**shared))
         ours = GPTConfig(
             vocab=VOCAB, longest=LONGEST, d_model=D, n_heads=HEADS, n_kv_heads=KV, n_layers=LAYERS, d_hidden=HIDDEN,
             positions="rotary", norm="rms", eps=1e-6, activation="swish", gated=True, bias=False, tied=False,
+            qk_norm=kind == "qwen3",
         )  # fmt: skip
     return theirs.eval(), ours
 
 
-@pytest.fixture(params=["gpt2", "llama"])
+@pytest.fixture(params=["gpt2", "llama", "qwen3"])
 def pair(request):
     torch.manual_seed(0)
     theirs, config = hugging_face(request.param)
@@ -153,6 +157,18 @@ def test_a_file_with_the_published_names_is_read(pair, tmp_path):
     load_published(fresh, saved(theirs, tmp_path / "model.safetensors"))
     for W, loaded in zip(ours.parameters(), fresh.parameters(), strict=True):
         assert torch.equal(W, loaded)
+
+
+def test_our_parameters_under_the_published_names_are_read_back_as_they_were(tmp_path):
+    torch.manual_seed(0)
+    theirs, config = hugging_face("gpt2")
+    model, fresh = GPT(config), GPT(config)
+    published = published_gpt2(model)
+    expected = {name.removeprefix("transformer."): W.shape for name, W in theirs.named_parameters()}
+    assert {name: W.shape for name, W in published.items()} == expected
+    take_published(fresh, published)
+    for W, back in zip(model.parameters(), fresh.parameters(), strict=True):
+        assert torch.equal(W, back)
 
 
 def broken_off(theirs, folder):

@@ -30,6 +30,8 @@ LLAMA = {
     r"layers\.(\d+)\.self_attn\.k_proj\.(weight|bias)": ["blocks.{0}.attention.W_K.{1}"],
     r"layers\.(\d+)\.self_attn\.v_proj\.(weight|bias)": ["blocks.{0}.attention.W_V.{1}"],
     r"layers\.(\d+)\.self_attn\.o_proj\.(weight|bias)": ["blocks.{0}.attention.W_O.{1}"],
+    r"layers\.(\d+)\.self_attn\.q_norm\.weight": ["blocks.{0}.attention.norm_Q.weight"],  # as Qwen3 has them
+    r"layers\.(\d+)\.self_attn\.k_norm\.weight": ["blocks.{0}.attention.norm_K.weight"],
     r"layers\.(\d+)\.mlp\.gate_proj\.(weight|bias)": ["blocks.{0}.feed_forward.W_G.{1}"],
     r"layers\.(\d+)\.mlp\.up_proj\.(weight|bias)": ["blocks.{0}.feed_forward.W_1.{1}"],
     r"layers\.(\d+)\.mlp\.down_proj\.(weight|bias)": ["blocks.{0}.feed_forward.W_2.{1}"],
@@ -96,18 +98,39 @@ def take_published(model: GPT, published: dict[str, Tensor], source: str = "para
             parameter.copy_(given[name])
 
 
+def published_gpt2(model: GPT) -> dict[str, Tensor]:
+    """The model's parameters under GPT-2's names and in its shapes: what `take_published` reads."""
+    parts = ("ln_1", "attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc", "mlp.c_proj")
+    layers = [f"h.{i}.{part}" for i in range(len(model.blocks)) for part in parts]
+    keys = [
+        "wte.weight",
+        "wpe.weight",
+        *(f"{one}.{kind}" for one in [*layers, "ln_f"] for kind in ("weight", "bias")),
+    ]
+    own, published = dict(model.named_parameters()), {}
+    for key in keys:
+        W = torch.cat([own[name].detach() for name in _names(key)])
+        published[key] = (W.T if STORED_IN_OUT.search(key) else W).contiguous()
+    return published
+
+
+def _names(short: str) -> list[str]:
+    """The names that a published key has in our model, without its prefix; none if nobody publishes it."""
+    for pattern, goals in (GPT2 | LLAMA).items():
+        found = re.fullmatch(pattern, short)
+        if found:
+            return [goal.format(*found.groups()) for goal in goals]
+    return []
+
+
 def _places(key: str, tensor: Tensor, source: str) -> dict[str, Tensor]:
     """The names that a published tensor has in our model, and what goes there."""
     if NOT_LEARNED.search(key):
         return {}
-    short = PREFIX.sub("", key)
-    for pattern, goals in (GPT2 | LLAMA).items():
-        found = re.fullmatch(pattern, short)
-        if found:
-            tensor = tensor.T if STORED_IN_OUT.search(key) else tensor
-            return dict(
-                zip((goal.format(*found.groups()) for goal in goals), tensor.chunk(len(goals)), strict=True)
-            )
-    raise ValueError(
-        f"load_published: every name must be one of GPT-2's or Llama's; got {key!r} in {source}."
-    )
+    names = _names(PREFIX.sub("", key))
+    if not names:
+        raise ValueError(
+            f"load_published: every name must be one of GPT-2's or Llama's; got {key!r} in {source}."
+        )
+    tensor = tensor.T if STORED_IN_OUT.search(key) else tensor
+    return dict(zip(names, tensor.chunk(len(names)), strict=True))

@@ -1,0 +1,69 @@
+"""GPT-2 as it was published, with its tokenizer: fetched once, kept, and read into our GPT (book: Chapter 4)."""
+
+import os
+import shutil
+import sys
+import urllib.request
+from pathlib import Path
+
+from torch import Tensor
+
+from attnlib.data.bpe.files import load_tokenizer
+from attnlib.data.bpe.tokenizer import Tokenizer
+from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.pretrained import read, take_published
+
+SOURCE = "https://huggingface.co/openai-community/gpt2/resolve/main"
+FILES = ("vocab.json", "merges.txt", "model.safetensors")
+D_HEAD = 64  # of every published GPT-2; no shape says it
+
+
+def gpt2_config(published: dict[str, Tensor], d_head: int = D_HEAD) -> GPTConfig:
+    """What the shapes say of a model with GPT-2's names; the width of a head is not among it, so it must be told."""
+    named = {name.removeprefix("transformer."): W for name, W in published.items()}
+    vocab, d_model = named["wte.weight"].shape
+    return GPTConfig(
+        vocab=vocab,
+        longest=len(named["wpe.weight"]),
+        d_model=d_model,
+        n_heads=d_model // d_head,
+        n_layers=sum(name.endswith(".ln_1.weight") for name in named),
+        d_hidden=named["h.0.mlp.c_fc.weight"].shape[1],
+    )
+
+
+def load_gpt2(folder: str | Path, d_head: int = D_HEAD) -> tuple[GPT, Tokenizer]:
+    """The model and the tokenizer of a folder with the three published files."""
+    published = read(Path(folder) / "model.safetensors")
+    model = GPT(gpt2_config(published, d_head))
+    take_published(model, published, str(folder))
+    return model.eval(), load_tokenizer(folder)
+
+
+def fetch_gpt2(folder: str | Path, source: str = SOURCE) -> Path:
+    """Those of the three files that are not there yet; says first how large they are. A half file leaves nothing."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in FILES:
+        if (folder / name).is_file():
+            continue
+        half = folder / f"{name}.part"
+        with urllib.request.urlopen(f"{source}/{name}") as answer, half.open("wb") as file:
+            print(f"{name}: {int(answer.headers['Content-Length']) / 1e6:,.1f} MB from {source}")
+            shutil.copyfileobj(answer, file, 1 << 20)
+        half.replace(folder / name)
+    return folder
+
+
+def published_folder() -> Path | None:
+    """Where GPT-2 is: fetched on Colab; elsewhere what ATTNLIB_GPT2 names; else nowhere, and a sentence says so."""
+    named = os.environ.get("ATTNLIB_GPT2")
+    if named:
+        return Path(named)
+    if "google.colab" in sys.modules:
+        return fetch_gpt2("gpt2")
+    print(
+        "GPT-2 itself is looked at on Colab: 549 MB are fetched there once, and 1 GB of memory is used. "
+        "Here: fetch_gpt2(folder), then set ATTNLIB_GPT2 to the folder."
+    )
+    return None

@@ -1,0 +1,89 @@
+"""GPT-2's three files: fetched, read into our GPT, and equal to Hugging Face's model of the same folder."""
+
+import json
+
+import pytest
+import torch
+
+from attnlib.data.bpe.files import load_tokenizer, save_tokenizer
+from attnlib.data.bpe.tokenizer import train_tokenizer
+from attnlib.models import published
+from attnlib.models.published import fetch_gpt2, gpt2_config, load_gpt2, published_folder
+from attnlib.testing import assert_close
+
+N_HEADS, D_HEAD, LAYERS, LONGEST, N = 2, 8, 3, 24, 11
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A small model with random parameters and a small tokenizer, as GPT-2's are published."""
+    import transformers
+
+    torch.manual_seed(0)
+    tokenizer = train_tokenizer(["the then the hen that then"], 5, ["<|endoftext|>"])
+    save_tokenizer(tokenizer, tmp_path)
+    theirs = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(
+            vocab_size=len(tokenizer), n_positions=LONGEST, n_embd=N_HEADS * D_HEAD, n_layer=LAYERS, n_head=N_HEADS,
+            initializer_range=0.2, bos_token_id=0, eos_token_id=0,
+        )
+    )  # fmt: skip
+    theirs.save_pretrained(tmp_path)
+    return tmp_path
+
+
+def test_a_folder_as_it_is_published_gives_their_scores_and_a_tokenizer(folder):
+    import transformers
+
+    theirs = transformers.GPT2LMHeadModel.from_pretrained(folder).eval()
+    model, tokenizer = load_gpt2(folder, d_head=D_HEAD)
+    tokens = torch.randint(len(tokenizer), (2, N))
+    with torch.no_grad():
+        assert_close(model(tokens), theirs(tokens).logits, "float32")
+    assert not model.training
+    assert tokenizer.decode(tokenizer.encode("then the hen")) == "then the hen"
+
+
+def test_the_shapes_say_all_but_the_heads(folder):
+    from safetensors.torch import load_file
+
+    named = load_file(folder / "model.safetensors")
+    config = gpt2_config(named, d_head=D_HEAD)
+    told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    assert (config.vocab, config.longest, config.d_model) == (
+        told["vocab_size"],
+        told["n_positions"],
+        told["n_embd"],
+    )
+    assert (config.n_layers, config.n_heads, config.eps) == (
+        told["n_layer"],
+        told["n_head"],
+        told["layer_norm_epsilon"],
+    )
+    assert config.activation == {"gelu_new": "gelu_tanh"}[told["activation_function"]]
+    assert gpt2_config(named, d_head=4).n_heads == 2 * config.n_heads
+
+
+def test_files_are_fetched_once_and_their_size_is_said_first(folder, tmp_path_factory, capsys):
+    goal = tmp_path_factory.mktemp("fetched")
+    fetch_gpt2(goal, source=folder.as_uri())
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == list(published.FILES)
+    for name in published.FILES:
+        assert (goal / name).read_bytes() == (folder / name).read_bytes()
+    fetch_gpt2(goal, source="file:///nowhere")  # nothing is left to fetch
+    assert capsys.readouterr().out == ""
+    assert len(load_tokenizer(goal)) == len(load_tokenizer(folder))
+
+
+def test_what_cannot_be_fetched_leaves_nothing(tmp_path):
+    with pytest.raises(OSError, match="nowhere"):
+        fetch_gpt2(tmp_path, source="file:///nowhere")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_network_one_sentence_says_what_it_would_cost(monkeypatch, capsys, folder):
+    monkeypatch.delenv("ATTNLIB_GPT2", raising=False)
+    assert published_folder() is None
+    assert "549 MB" in capsys.readouterr().out
+    monkeypatch.setenv("ATTNLIB_GPT2", str(folder))
+    assert published_folder() == folder
