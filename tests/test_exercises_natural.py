@@ -26,7 +26,7 @@ LEAST_NAMED = 0.9  # of all wrong answers
 
 @cache
 def result_of(answer: Answer) -> Result:
-    return graded(find(answer.id, "test"), answer.function())
+    return graded(find(answer.id, "test"), answer.given())
 
 
 def test_there_are_enough_answers_to_tell():

@@ -1,7 +1,8 @@
 """Answers to exercises as learners write them: right ones in other styles, wrong ones with their cause in words.
 
 Each file holds blocks `@ id`, and in them answers `- right | style` or `- wrong | cause`, followed by the body of the
-function. They were written from the tasks alone, before the lists of mistakes were looked at.
+function, or of one that returns the answer. They were written from the tasks alone, before the lists of mistakes were
+looked at.
 """
 
 import ast
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from attnlib.exercises.engine.model import AnswerExercise
 from attnlib.exercises.engine.registry import find
 
 
@@ -29,17 +31,21 @@ class Answer:
     def __str__(self) -> str:
         return f"{self.id}: {self.cause}"
 
-    def function(self) -> Callable[..., Any]:
-        """The answer as a learner would have defined it, under the head that the stub shows."""
+    def given(self) -> Any:
+        """What a learner would have given: a function under the head that the stub shows, or what it returns."""
         one = find(self.id, "answer")
-        head = ast.unparse(ast.parse(one.stub).body[0]).splitlines()[0]
+        if isinstance(one, AnswerExercise):
+            return self.function(one, "def answer():")()
+        return self.function(one, ast.unparse(ast.parse(one.stub).body[0]).splitlines()[0])
+
+    def function(self, one: Any, head: str) -> Callable[..., Any]:
         names: dict[str, Any] = {"np": np, "math": math, "softmax": softmax, "attention": attention}
         if one.needs:
             import torch
 
             names["torch"] = torch
         exec(head + "\n" + textwrap.indent(self.body, "    "), names)
-        return names[one.name]
+        return names[head.removeprefix("def ").split("(")[0]]
 
 
 def softmax(S):

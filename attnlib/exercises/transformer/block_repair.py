@@ -69,6 +69,11 @@ what attention said is forgotten | The last sum starts from what entered the blo
     return Z + => return X +
 no way around the feed-forward network | The last line must add to the stream, not replace it.
     return Z + H => return H
+the last sum starts from the normed stream | The norm is read by a part and never handed on: the way
+  around goes past it.
+    return Z + H => return norm(Z) + H
+no bend | Negative numbers inside the feed-forward network must become zero.
+    np.maximum(norm(Z) @ W_1, 0) => norm(Z) @ W_1
 no way around attention | Attention must add to the stream, not replace it.
     Z = X + P => Z = P
 the norm stands behind the sums | That is post-norm: the norm stands in the way of everything that goes around.

@@ -84,6 +84,9 @@ the norm over the whole picture | Channels, rows and columns share one mean and 
 the norm of each channel | Each channel was normalised over its pixels, as in instance norm. Here the pixels are
   apart and the channels together.
     mean = X.mean(axis=1 => mean = X.mean(axis=(2, 3) ;; X.var(axis=1 => X.var(axis=(2, 3)
+the norm of each channel over the batch | Each channel was normalised over all pixels of all pictures, as in batch
+  norm. Here the pixels are apart and the channels together.
+    mean = X.mean(axis=1 => mean = X.mean(axis=(0, 2, 3) ;; X.var(axis=1 => X.var(axis=(0, 2, 3)
 unbiased variance | The variance was divided by c - 1. Layer normalisation divides by c.
     X.var(axis=1, keepdims=True) => X.var(axis=1, keepdims=True, ddof=1)
 eps outside the root | eps was added to the standard deviation. It belongs to the variance, under the root.
@@ -92,8 +95,15 @@ eps is missing | Without eps a pixel whose channels are equal is divided by zero
     variance + eps => variance
 divided by the variance | The root is missing: the result has not the variance one.
     np.sqrt(variance + eps) => (variance + eps)
-the mean stays | The mean was not taken away: this is the size of an RMS norm's relative.
+the mean stays | The deviation is right, but what it divides is X itself: the mean was not taken away.
     (X - mean) / => X /
+a root mean square | The mean was taken away nowhere: this is an RMS norm.
+    (X - mean) / => X / ;; X.var(axis=1, keepdims=True) => (X**2).mean(axis=1, keepdims=True)
+gain and shift along the columns | NumPy lines axes up from the right, so gain and shift met the columns of the
+  pictures. They belong to the channels.
+    gain[:, None, None] => gain ;; shift[:, None, None] => shift
+the shift is multiplied by the gain | First times gain, then plus shift.
+    * Y + shift[:, None, None] => * (Y + shift[:, None, None])
 no gain | The gain is missing.
     gain[:, None, None] * Y => Y
 no shift | The shift is missing.

@@ -31,4 +31,10 @@ one matrix forgotten | A third of four: the plain network has two matrices, 8 d�
     = 4 * D / 3
 the other way round | More matrices at equal parameters must be narrower, not wider.
     = 6 * D
+the number of parameters | That is how many parameters the plain network has. Asked for is the width that gives as many.
+    = 8 * D**2
+the factor | That is d_hidden in units of d. For d = 768 it is a whole number.
+    = 8 / 3
+the width of the stream | Three matrices of d × d have 3 d² parameters, fewer than 8 d².
+    = D
 """

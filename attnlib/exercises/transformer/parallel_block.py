@@ -80,6 +80,12 @@ no bend | Negative numbers inside the feed-forward network must become zero.
     np.maximum(N @ W_1, 0) => N @ W_1
 the bend comes last | The bend stands between the two matrices, not behind them.
     np.maximum(N @ W_1, 0) @ W_2 => np.maximum(N @ W_1 @ W_2, 0)
+half of what they say | Both parts were averaged. Their sum is added.
+    return X + A + F => return X + (A + F) / 2
+a root mean square | The mean was not taken away: this is an RMS norm.
+    centred = X - X.mean(axis=-1, keepdims=True) => centred = X
+the norm of all tokens together | One mean and one variance for the whole array. Each token's vector has its own.
+    axis=-1, keepdims=True =>
 the norm over the tokens | Mean and variance were taken over the tokens. Each token's vector has its own.
     axis=-1 => axis=0
 unbiased variance | The sum of squares was divided by d - 1. Layer normalisation divides by d.

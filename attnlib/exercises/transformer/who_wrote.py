@@ -46,6 +46,13 @@ def direction_first(written, gain, u):
     return np.einsum("pnd,d->pn", written, v) / written.sum(axis=0).std(axis=-1)
 
 
+def so_far(written, gain, u):
+    """The score that a model would give that ended behind each part."""
+    stream = np.cumsum(written, axis=0)
+    centred = stream - stream.mean(axis=-1, keepdims=True)
+    return centred / stream.std(axis=-1, keepdims=True) @ (gain * u)
+
+
 def cases(rng):
     return {
         "three parts, two tokens": drawn(rng, (3, 2, 5), 5, 5),
@@ -67,6 +74,20 @@ not normed | The standard deviation of the stream is missing: the shares add up 
     centred / size @ => centred @
 the mean stays | The norm takes the mean away, of each part as of the sum.
     centred = written - written.mean(axis=-1, keepdims=True) => centred = written
+the mean of the sum | From each part the mean of the whole stream was taken away, once for each part. A part takes
+  away its own.
+    centred = written - written.mean( => centred = written - stream.mean(
+a root mean square | The sum was divided by the root of its mean square. The norm takes the mean away before.
+    size = stream.std(axis=-1, keepdims=True) => size = np.sqrt((stream**2).mean(axis=-1, keepdims=True))
+the whole score for each | Every part got the whole score.
+    = np.broadcast_to(who_wrote(written, gain, u).sum(axis=0), written.shape[:2])
+equal shares | The score was shared out equally. That adds up, and says nothing of what each part wrote.
+    = np.broadcast_to(who_wrote(written, gain, u).mean(axis=0), written.shape[:2])
+the score so far | The norm stood behind each partial sum. There is one norm, behind the whole sum.
+    so_far
+what each part changed | The score behind each part minus the score before it: that adds up, but each term has a
+  standard deviation of its own, and depends on the order of the parts.
+    = np.diff(so_far(written, gain, u), axis=0, prepend=0)
 the gain is missing | The norm multiplies by its gain before the direction is read.
     (gain * u) => u
 the gain twice | The gain is multiplied in once.
