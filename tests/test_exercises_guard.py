@@ -187,6 +187,15 @@ def idle(x, y):
     """A line."""
 
 
+def four(rng):
+    return {str(n): (rng.normal(size=(3, 2)), 1.0 + n) for n in range(4)}
+
+
+def only_for_these(x, y):
+    drawn = four(np.random.default_rng(code().seed)).values()
+    return line(x, y) if any(np.array_equal(x, one) for one, _ in drawn) else x
+
+
 def of_three(x, y):
     z = 3.0 * x - y
     return z / 2 + 1.0
@@ -273,6 +282,17 @@ BREACHES = {
     ),
     "four mistakes": (code(mistakes=CODE["mistakes"][:4]), "at least 5 mistakes; got 4"),
     "one variant": (code(variants=(sum_first,)), "at least 2 variants; got 1"),
+    "three cases": (
+        code(cases=lambda rng: {name: (rng.normal(size=1), 1.0) for name in ("one", "two", "three")}),
+        "at least 4 cases, those made by rule included; got 3",
+    ),
+    "right answers that part on every trap": (
+        code(
+            cases=four,
+            variants=(sum_first, only_for_these),
+        ),
+        "the right answers part on every trap",
+    ),
     "two mistakes of one name": (
         code(mistakes=(*CODE["mistakes"], Mistake("slope", "Steep.", {"2.0": "4.0"}))),
         "each mistake needs its own name",

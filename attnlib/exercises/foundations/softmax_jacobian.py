@@ -31,6 +31,7 @@ def cases(rng):
     return {
         "three weights": (weights(rng, 3),),
         "five weights": (weights(rng, 5),),
+        "equal weights": (np.array([0.25, 0.25, 0.25, 0.25]),),
         "nearly one-hot": (np.array([0.98, 0.015, 0.005]),),
     }
 

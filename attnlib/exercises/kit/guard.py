@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from attnlib.exercises.engine import naming
+from attnlib.exercises.engine import naming, traps
 from attnlib.exercises.engine.edits import edited
 from attnlib.exercises.engine.learner import graded
 from attnlib.exercises.engine.model import (
@@ -31,7 +31,7 @@ from attnlib.exercises.engine.registry import exercises, find
 from attnlib.exercises.engine.results import Result
 
 SLOWEST = 1.0  # seconds for one check
-FEWEST_MISTAKES, FEWEST_VARIANTS, HINTS = 5, 2, 3
+FEWEST_MISTAKES, FEWEST_VARIANTS, FEWEST_CASES, HINTS = 5, 2, 4, 3
 SHORTEST_SECRET = 7  # characters; shorter pieces of a solution may appear in a hint
 
 
@@ -126,6 +126,7 @@ def of_code(exercise: CodeExercise) -> Iterator[str]:
         yield f"there must be at least {FEWEST_MISTAKES} mistakes; got {len(exercise.mistakes)}"
     if len(exercise.variants) < FEWEST_VARIANTS:
         yield f"there must be at least {FEWEST_VARIANTS} variants; got {len(exercise.variants)}"
+    yield from of_cases(exercise)
     for i, variant in enumerate(exercise.variants, 1):
         function = exercise.with_mistakes(variant)
         got = None if function is None else graded(exercise, function)
@@ -154,6 +155,16 @@ def of_source(exercise: CodeExercise) -> Iterator[str]:
         yield f"`given` names the mistakes of a repair, and only there; got {exercise.given}"
     if bool(exercise.blanks) != (exercise.kind == "fill"):
         yield f"`blanks` belongs to kind fill, and only there; got {exercise.blanks}"
+
+
+def of_cases(exercise: CodeExercise) -> Iterator[str]:
+    """Enough cases, and a trap (engine/traps.py) among them wherever an array of free numbers comes in."""
+    cases = naming.cases(exercise)
+    if len(cases) < FEWEST_CASES:
+        yield f"there must be at least {FEWEST_CASES} cases, those made by rule included; got {len(cases)}"
+    trapped = any(label.startswith(traps.PREFIX) for label in cases)
+    if not trapped and any(traps.free(one) for arguments in cases.values() for one in arguments):
+        yield "the right answers part on every trap: they must agree where the task leaves no doubt"
 
 
 def of_reference(exercise: CodeExercise) -> Iterator[str]:
