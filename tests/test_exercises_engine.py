@@ -660,6 +660,29 @@ def test_a_code_may_know_more_exercises_than_this_version():
     assert "1 are not known" in load_progress(code).message
 
 
+def test_a_copy_that_the_pages_saved_is_loaded_and_what_stands_beside_it_stays(own_progress, tmp_path):
+    copy = tmp_path / "attention-executed-progress.json"
+    record = {"attempts": 3, "passed": True, "hints": 1, "solution": False}
+    saved = {
+        "version": 1,
+        "exercises": {ID: record, "later.exercise": record},
+        "read": {"book/x": "2026-11-22"},
+    }
+    copy.write_text(json.dumps(saved))
+    assert "1 exercises added, 1 of them passed.\n1 are not known" in load_progress(copy).message
+    assert store.load()[ID] == record and json.loads(copy.read_text()) == saved
+    own_progress.write_text(json.dumps(saved))
+    check(ID, right)
+    now = json.loads(own_progress.read_text())
+    assert now["read"] == saved["read"] and now["exercises"][ID]["attempts"] == 4
+    copy.write_text("no JSON")
+    with pytest.raises(ValueError, match=r"saved; .* makes no sense"):
+        load_progress(str(copy))
+    assert copy.read_text() == "no JSON", "a copy is not set aside"
+    with pytest.raises(ValueError, match="No such file"):
+        load_progress(tmp_path / "none.json")
+
+
 def test_todo_follows_prerequisites():
     assert "foundations.masked-softmax" not in todo(500).message
     check(ID, right)

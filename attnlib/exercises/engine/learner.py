@@ -114,6 +114,8 @@ def progress() -> Note:
         lines = [line_of(find(id, "progress"), known[id]) for id in ids if id in known]
         parts += [Code("\n".join(lines))] if lines else []
     code = "`progress_code()` prints a code that carries this to another machine."
+    if path := store.place():
+        code += f" The pages of the book load it from {path}."
     return Note((*parts, code, *store.notices()))
 
 
@@ -163,10 +165,16 @@ def progress_code() -> Note:
 
 
 @spoken
-def load_progress(code: str) -> Note:
-    """Add what a code says to the progress on this machine; nothing is lost."""
-    found, unknown = store.decoded(code, list(exercises()))
-    store.merge({id: {**store.EMPTY, "attempts": 1, "passed": passed} for id, passed in found.items()})
+def load_progress(code: str | Path) -> Note:
+    """Add to the progress on this machine what a code says, or a file that the book saved; nothing is lost."""
+    if str(code).endswith(".json"):
+        records = store.copied(Path(code))
+        found = {id: record["passed"] for id, record in records.items() if id in exercises()}
+        store.merge({id: records[id] for id in found})
+        unknown = len(records) - len(found)
+    else:
+        found, unknown = store.decoded(str(code), list(exercises()))
+        store.merge({id: {**store.EMPTY, "attempts": 1, "passed": passed} for id, passed in found.items()})
     text = f"{len(found)} exercises added, {sum(found.values())} of them passed."
     return Note((text, *([f"{unknown} are not known to this version of attnlib."] if unknown else [])))
 

@@ -2,7 +2,8 @@
 
 It lies in the user's data directory; the environment variable ATTNLIB_PROGRESS names another file, or is "off". Whoever
 writes locks it first, so several notebooks at once lose nothing. Where nothing can be written, progress lasts as long
-as the session, and that is said once. A file that makes no sense is set aside, not overwritten.
+as the session, and that is said once. A file that makes no sense is set aside, not overwritten. The book's pages save
+the same records (book/_static/progress.js), with what was read and predicted beside them; that is left as it is.
 """
 
 import base64
@@ -66,13 +67,32 @@ def read(path: Path | None) -> dict[str, dict[str, Any]]:
     except (OSError, RuntimeError):
         return {}
     try:
-        content = json.loads(data)
-        if content["version"] > VERSION:
-            return {}
-        return {str(id): cleaned(record) for id, record in content["exercises"].items()}
+        return records(data)
     except Exception:  # whatever is wrong with it: no check may fail for it
         set_aside(path)
         return {}
+
+
+def records(data: bytes) -> dict[str, dict[str, Any]]:
+    """The records in the bytes of a file; none where a later version wrote it."""
+    content = json.loads(data)
+    if content["version"] > VERSION:
+        return {}
+    return {str(id): cleaned(record) for id, record in content["exercises"].items()}
+
+
+def copied(path: Path) -> dict[str, dict[str, Any]]:
+    """The records in a copy that the book's pages or another machine saved."""
+    try:
+        return records(path.expanduser().read_bytes())
+    except OSError as error:
+        raise ValueError(
+            f"load_progress: the file must be there to be read; {path}: {error.strerror}."
+        ) from None
+    except Exception:
+        raise ValueError(
+            f"load_progress: the file must be one that the book or attnlib saved; {path} makes no sense."
+        ) from None
 
 
 def cleaned(record: dict[str, Any]) -> dict[str, Any]:
@@ -177,7 +197,8 @@ def save(records: dict[str, dict[str, Any]]) -> None:
 
 def write(path: Path, records: dict[str, dict[str, Any]]) -> bool:
     """Write a file beside it and rename that; its name is fixed, so what a crash left is written over."""
-    text = json.dumps({"version": VERSION, "exercises": records}, indent=1, sort_keys=True) + "\n"
+    content = beside(path) | {"version": VERSION, "exercises": records}
+    text = json.dumps(content, indent=1, sort_keys=True) + "\n"
     temporary = path.with_name(path.name + ".tmp")
     try:
         with temporary.open("w", encoding="utf-8") as file:
@@ -190,6 +211,14 @@ def write(path: Path, records: dict[str, dict[str, Any]]) -> bool:
             temporary.unlink(missing_ok=True)
         return False
     return True
+
+
+def beside(path: Path) -> dict[str, Any]:
+    """What a file holds beside the exercises: in a copy from the book's pages, what was read and predicted."""
+    try:
+        return dict(json.loads(path.read_bytes()))
+    except Exception:
+        return {}
 
 
 def is_newer(path: Path) -> bool:
