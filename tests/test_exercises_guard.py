@@ -6,15 +6,18 @@ import re
 import statistics
 import time
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 from attnlib.exercises.engine import grading, learner, store
+from attnlib.exercises.engine.definition import defined
 from attnlib.exercises.engine.model import AnswerExercise, CodeExercise, Mistake, ProofExercise, Property
 from attnlib.exercises.engine.registry import CHAPTERS, chapter, exercises
 from attnlib.exercises.kit import guard
 from attnlib.exercises.kit.guard import violations
+from attnlib.exercises.transformer import channel_norm
 
 ALL = exercises()
 BOOK = Path(__file__).resolve().parent.parent / "book"
@@ -351,6 +354,28 @@ def test_the_guard_catches(name):
     planted, words = BREACHES[name]
     found = violations(planted)
     assert any(words in text for text in found), found
+
+
+SLIPS = {
+    "a row without a bar": ({"eps is missing | ": "eps is missing: "}, "a row reads `name | sentence`"),
+    "minutes in other words": ({" · 10 min": " · 10 minutes"}, "below the title stands `write"),
+    "no stars": ({" · ★★": ""}, "below the title stands `write"),
+    "a form that is none": ({"variance + eps => variance": "variance + eps"}, "a form is `old => new`"),
+    "hints without numbers": ({"\n1. ": "\n", "\n2. ": "\n", "\n3. ": "\n"}, "must number its hints"),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_of_an_author_is_told_in_a_sentence(slip):
+    changes, words = SLIPS[slip]
+    text = Path(channel_norm.__file__).read_text("utf8")
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    module = ModuleType(channel_norm.__name__)
+    exec(compile(text, "slip", "exec"), module.__dict__)
+    with pytest.raises(ValueError, match=re.escape(words)):
+        defined(module)
 
 
 def test_the_guard_catches_a_stub_that_counts_as_attempted(monkeypatch):

@@ -34,6 +34,7 @@ FIELDS = (
     "RUBRIC",
 )
 ARROW = "=>"
+HEAD = re.compile(r"([a-z ]+) · (★+) · (\d+) min · (\S+)(?: · after (.+))?")
 
 
 def defined(module: ModuleType) -> Exercise:
@@ -60,7 +61,13 @@ def told(id: str, docstring: str) -> dict[str, Any]:
     title, head, *paragraphs = [
         " ".join(part.split()) for part in re.split(r"\n\s*\n|\n(?=\d\. )", docstring)
     ]
-    kind, stars, minutes, page, *after = head.split(" · ")
+    found = HEAD.fullmatch(head)
+    if not found:
+        raise ValueError(
+            f"{id}: below the title stands `write · ★ · 8 min · 01-foundations/4-softmax-and-scale`, and perhaps "
+            f"` · after ID, ID`; got {head!r}."
+        )
+    kind, stars, minutes, page, after = found.groups()
     hints = [i for i, text in enumerate(paragraphs) if re.match(r"\d\. ", text)]
     if not hints:
         raise ValueError(f"{id}: the docstring must number its hints, `1. ...`; got none.")
@@ -68,9 +75,9 @@ def told(id: str, docstring: str) -> dict[str, Any]:
         "title": title,
         "kind": kind,
         "level": len(stars),
-        "minutes": int(minutes.removesuffix(" min")),
+        "minutes": int(minutes),
         "page": page,
-        "prerequisites": tuple(after[0].removeprefix("after ").split(", ")) if after else (),
+        "prerequisites": tuple(after.split(", ")) if after else (),
         "task": "\n\n".join(paragraphs[: hints[0]]),
         "hints": tuple(paragraphs[i][3:] for i in hints),
         "commentary": "\n\n".join(paragraphs[hints[-1] + 1 :]),
@@ -98,7 +105,9 @@ def rows(table: str) -> Iterator[tuple[str, str, str]]:
     """
     for part in re.split(r"\n(?=\S)", table.strip("\n")) if table.strip() else []:
         head, *below = re.split(r"\n(?=    )", part, maxsplit=1)
-        name, sentence = " ".join(head.split()).split(" | ", 1)
+        name, bar, sentence = " ".join(head.split()).partition(" | ")
+        if not bar:
+            raise ValueError(f"MISTAKES: a row reads `name | sentence`; got {name!r}.")
         yield name, sentence, "".join(below)
 
 
@@ -115,8 +124,11 @@ def forms(lines: str, module: ModuleType, solution: Callable[..., Any] | None) -
             found.append(dict(edit(one) for one in text.split(" ;; ")))
         elif text.startswith("= "):
             found.append(evaluated(text[2:], module, solution))
-        else:
+        elif hasattr(module, text):
             found.append(getattr(module, text))
+        else:
+            forms_are = "`old => new`, `= expression`, or the name of a function of the file"
+            raise ValueError(f"{module.__name__}: a form is {forms_are}; got {text!r}.")
     return tuple(found)
 
 

@@ -10,10 +10,11 @@ to be listed elsewhere. `python -m attnlib.exercises.kit.guard foundations.softm
    said once it is solved. It may contain $...$.
 2. The first function is the solution, with a docstring of one line. The stub is made from it: for "write" its head and
    `...`; for "fill" the texts in `BLANKS` become `...`; for "repair" the mistakes named in `GIVEN` are put in.
-3. `cases(rng)` draws the arguments and gives each case a name that a learner can read. Use sizes that differ (batch 2,
-   3 queries, 5 keys), one small plain case with at most 6 columns, which is shown first, and then a case for each trap:
-   scores around 800, an empty row, all sizes equal (so that a forgotten transpose runs). A case in which everything is
-   wrong in the same way (all nan, all 0) shows no telling numbers: keep some rows plain.
+3. `cases(rng)` draws the arguments (`drawn`, `weights` of `kit/drawing.py`) and gives each case a name that a learner
+   can read. Use sizes that differ (batch 2, 3 queries, 5 keys), one small plain case with at most 6 columns, which is
+   shown first, and then a case for each trap: scores around 800, an empty row, all sizes equal (so that a forgotten
+   transpose runs). A case in which everything is wrong in the same way (all nan, all 0) shows no telling numbers:
+   keep some rows plain.
 4. `MISTAKES` is a table. A row is `name | sentence`; below it, indented, are the forms in which the mistake comes: an
    edit of the solution (`axis=-1 => axis=-2`, everywhere it stands; ` ;; ` between several), `= expression` for what a
    wrong function of the same parameters returns, or the name of a wrong function of the file. In an answer exercise
@@ -21,7 +22,7 @@ to be listed elsewhere. `python -m attnlib.exercises.kit.guard foundations.softm
 5. Name what is seen in the numbers ("each column sums to one"), not what the learner may have typed: other code can
    give the same numbers. The sentence is short and kind, tells why, and gives no line of the solution away. Two
    mistakes that give the same numbers on all cases must become one, or get a case that tells them apart.
-6. `VARIANTS`: two or more other right answers in the same notation, written as differently as you can. They decide
+6. `VARIANTS`: two or more other right answers, each a form as above, written as differently as you can. They decide
    which traps are fair (`engine/traps.py` makes cases from yours wherever all right answers agree), and from each of
    them single mistakes are generated (`engine/rules.py`, `as_if.py`). So write by hand only what needs a story.
 7. `LAWS` from `attnlib.exercises.kit.laws` tell which law an unknown mistake breaks; `reference` is the function of the

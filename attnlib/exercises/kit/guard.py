@@ -318,7 +318,11 @@ def of_proof(exercise: ProofExercise) -> Iterator[str]:
 
 
 def main() -> int:
-    chosen = [find(id, "guard") for id in sys.argv[1:]] or list(exercises().values())
+    try:
+        chosen = [find(id, "guard") for id in sys.argv[1:]] or list(exercises().values())
+    except ValueError as error:  # an unknown id, or a file that is written otherwise than the kit says
+        print(error)
+        return 2
     found = [text for exercise in chosen for text in violations(exercise)]
     print("\n".join(found) or f"Looked at {len(chosen)}: all rules are kept.")
     return 1 if found else 0
