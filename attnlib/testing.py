@@ -1,4 +1,4 @@
-"""What tests and exercises measure with: tolerances, central differences, parameters copied between twins."""
+"""What tests, exercises and proofs measure with: tolerances, central differences, parameters copied between twins."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -40,6 +40,25 @@ def _as_array(values: Any) -> Any:
         values = values.detach().cpu()
         values = values.float() if "bfloat16" in str(values.dtype) else values
     return np.asarray(values)
+
+
+def judged(said: Any, meant: Any = False) -> str:
+    """The verdict on a statement: does it hold as said; if not, does it hold as meant, with a condition or a detail?
+
+    >>> judged(True), judged(1 > 2, meant=2 > 1), judged(False)
+    ('TRUE', 'IMPRECISE', 'FALSE')
+    """
+    return "TRUE" if said else "IMPRECISE" if meant else "FALSE"
+
+
+def ledger_row(name: str, *, holds: Any, verdict: str = "") -> None:
+    """Fails unless what the ledger calls correct `holds`; prints the row and its verdict, which tests compare.
+
+    >>> ledger_row("C117", holds=1 + 1 == 2, verdict=judged(1 + 1 == 3))
+    C117: FALSE
+    """
+    assert holds, f"{name}: what the ledger calls correct does not hold."
+    print(f"{name}: {verdict or 'holds'}")
 
 
 def central_difference(f: Callable[..., Any], X: Any, dY: Any, step: float = 1e-5) -> Any:

@@ -5,12 +5,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 import claim_places  # noqa: E402
+import claim_texts  # noqa: E402
 from claim_places import PlaceError, mark, problem, resolve, sentences  # noqa: E402
 
 ROWS = claim_places.load(claim_places.CLAIMS.parent).values()
@@ -131,3 +133,14 @@ def test_a_sentence_ends_where_a_reader_says_so() -> None:
         "**Bold.**",
         "End",
     ]
+
+
+def test_the_checked_notebooks_word_a_claim_as_the_ledger_does() -> None:
+    rows, found = claim_places.load(claim_places.CLAIMS.parent), []
+    for path in claim_texts.NOTEBOOKS:
+        cells = nbformat.read(path, as_version=4).cells
+        texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+        assert [claim_texts.written(text, rows) for text in texts] == texts, "run python tools/claim_texts.py"
+        found += [claim for text in texts for _, claim in claim_texts.PARAGRAPH.findall(text)]
+    due = [row.id for row in rows.values() if row.verdict and "/checked" in str(row.where)]
+    assert sorted(name.upper() for name in found) == sorted(due)

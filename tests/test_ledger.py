@@ -96,6 +96,7 @@ def test_a_missing_field_and_an_id_used_twice_are_refused(tmp_path: Path) -> Non
         "assert_close(ours, theirs, 'float64')",
         "with pytest.raises(ValueError):\n    f(1)",
         "%pip list\nassert x == 1",
+        "ledger_row('C001', holds=x > 1)",
     ],
 )
 def test_code_that_could_fail_counts_as_a_proof(code: str) -> None:
@@ -112,6 +113,7 @@ def test_code_that_could_fail_counts_as_a_proof(code: str) -> None:
         "assert x == x",
         "assert 'said'",
         "assert_close(1, 1)",
+        "ledger_row('C001', holds=True)",
         "# assert x",
     ],
 )

@@ -1,8 +1,9 @@
 """The ledger: every system, equation and claim of the five documents, as data.
 
-    book/ledger/systems.yml    S001 ...   id, name, text, sources, chapter, where, proof
-    book/ledger/equations.yml  E001 ...   id, name, text, math, numbers, chapter, where, proof
-    book/ledger/claims.yml     C001 ...   id, text, sources, at, evidence, chapter, verdict, correct, where, proof
+    book/ledger/systems.yml    S001 ...   id, chapter, name, text, sources
+    book/ledger/equations.yml  E001 ...   id, chapter, name, text, math, numbers
+    book/ledger/claims.yml     C001 ...   id, chapter, text, sources, at, evidence, verdict, correct
+    all of them, when they are done       where, proof, breaks
     book/ledger/syllabus.yml   chapter -> the ids it must teach
 
 `where` is a place on a page, `01-foundations/2-the-attention-function#s001`; `proof` is a notebook cell that carries
@@ -10,6 +11,11 @@ the id as a tag and asserts it, `book/01-foundations/2-the-attention-function.ip
 `tests/reference/test_ops.py::test_rows_sum_to_one`. Both may be lists. `numbers` says under which number an equation
 stands in each document: `{D1: ["1.8", "2.24"], D2: ["§3.4"]}`. `at` is the exact place of the sentence that a claim
 judges, `D2 §9.1 p2 s1 #3f2a`: tools/claim_places.py reads it. `evidence` says what kind of proof the verdict has.
+
+`breaks` is the row's counter-proof, one edit under which its proof must fail: `{old: "I + J", new: "I - J"}` in the
+proving cell, or in a cell that it stands on, or in the proving test; with `file: attnlib/nn/norm.py`, in the package.
+The edit changes what is computed: never what is expected, how near is near enough, or a comparison
+(book/_ext/counterproofs.py refuses that). tools/proofs.py makes the edits and looks whether they bite.
 """
 
 import re
@@ -37,7 +43,7 @@ FIELDS = {
     "equations": ALWAYS | {"name", "math", "numbers"},
     "claims": ALWAYS | {"sources", "at", "evidence", "verdict", "correct"},
 }
-LATER = {"where", "proof"}
+LATER = {"where", "proof", "breaks"}
 CHAPTER = re.compile(r"\d\d [a-z].*")
 SOURCE = re.compile(r"D[1-5]( .+)?")
 AT = re.compile(r"(D[1-5]) (.+?) p(\d+)(?:-(\d+))?(?: s(\d+)(?:-(\d+))?)? #([0-9a-f]{4})")
@@ -45,8 +51,20 @@ WHERE = re.compile(r"[\w/-]+#[\w-]+")
 PROOF = re.compile(r"[\w./-]+\.(ipynb|py)::[\w:\[\]-]+")
 
 
+EDITED = re.compile(r"attnlib/[\w/]+\.py")
+
+
 class LedgerError(ValueError):
     """A row breaks the schema; the message says which, how, and what to do."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One change of what is computed; without a file, of the proving code itself."""
+
+    old: str
+    new: str
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,6 +77,7 @@ class Row:
     text: str
     where: tuple[str, ...] = ()
     proof: tuple[str, ...] = ()
+    breaks: tuple[Edit, ...] = ()
     sources: tuple[str, ...] = ()
     at: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
@@ -163,11 +182,14 @@ def row_of(kind: str, raw: Mapping[str, Any]) -> Row:
         for key in ("chapter", "text", "name", "math", "verdict", "correct")
     }
     where, proof = _tuple(raw.get("where")), _tuple(raw.get("proof"))
+    breaks = _edits(kind, name, raw.get("breaks"))
+    _rule(kind, name, proof or not breaks, "breaks is for a row with a proof; it has none.")
     return Row(
         id=name,
         kind=kind,
         where=where,
         proof=proof,
+        breaks=breaks,
         sources=sources,
         at=at,
         evidence=evidence,
@@ -217,6 +239,21 @@ def counts(
         due = {kind: [i for i in ids if i.startswith(letter)] for kind, letter in KINDS.items()}
         table[chapter] = {kind: (sum(map(done, ids)), len(ids)) for kind, ids in due.items() if ids}
     return table
+
+
+def _edits(kind: str, name: object, value: Any) -> tuple[Edit, ...]:
+    raws = value if isinstance(value, list) else [] if value is None else [value]
+    for raw in raws:
+        fits = isinstance(raw, dict) and {"old", "new"} <= set(raw) <= {"old", "new", "file"}
+        _rule(
+            kind,
+            name,
+            fits,
+            f"breaks is {{old: ..., new: ...}}, and a file if it is in attnlib; got {raw!r}.",
+        )
+        file = raw.get("file", "attnlib/x.py")
+        _rule(kind, name, EDITED.fullmatch(file), f"breaks edits a file of attnlib; got {file!r}.")
+    return tuple(Edit(**{key: str(text) for key, text in raw.items()}) for raw in raws)
 
 
 def _rule(kind: str, name: object, holds: object, sentence: str) -> None:

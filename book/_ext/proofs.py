@@ -1,7 +1,7 @@
 """Do a row's `where` and `proof` lead anywhere, and does the proof assert anything?
 
 A proof counts if its code could fail: an `assert` of something that is not a constant, a call of an `assert_...`
-function with something that is not a constant, `check_gradients`, or `pytest.raises`. A `where` counts if the built
+function, of `check_gradients` or of `ledger_row` with something that is not a constant, or `pytest.raises`. A `where` counts if the built
 page has an element of that id.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .ledger import Row
 
-CHECKERS = re.compile(r"(assert_\w+|check_gradients|_?check_\w+)")
+CHECKERS = re.compile(r"(assert_\w+|_?check_\w+|ledger_row)")
 
 
 def asserts_something(source: str) -> bool:
