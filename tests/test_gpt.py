@@ -134,6 +134,20 @@ def test_the_presets_have_the_published_sizes(config, published):
     assert gpt.n_parameters(config) == published
 
 
+@pytest.mark.parametrize(
+    ("config", "published", "unit"),
+    [
+        (gpt.gpt3(), 175, 1e9),
+        (gpt.megatron_8b(), 8.3, 1e9),
+        (gpt.turing_nlg(), 17, 1e9),
+        (gpt.gpt2_xl(), 1.6, 1e9),
+    ],
+)
+def test_the_large_presets_have_the_sizes_that_are_told_of_them(config, published, unit):
+    digits = 0 if published > 10 else 1
+    assert round(gpt.n_parameters(config) / unit, digits) == published
+
+
 def test_tied_scores_are_products_with_the_embedding():
     model = GPT(GPTConfig(vocab=VOCAB, d_model=D, n_layers=1))
     tokens = torch.randint(VOCAB, (1, 3))

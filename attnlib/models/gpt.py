@@ -172,8 +172,8 @@ def first_loss(config: GPTConfig) -> float:
     return math.log(config.vocab)
 
 
-def gpt2(d_model: int, n_layers: int, n_heads: int) -> GPTConfig:
-    return GPTConfig(vocab=50257, longest=1024, d_model=d_model, n_heads=n_heads, n_layers=n_layers)
+def gpt2(d_model: int, n_layers: int, n_heads: int, vocab: int = 50257, longest: int = 1024) -> GPTConfig:
+    return GPTConfig(vocab=vocab, longest=longest, d_model=d_model, n_heads=n_heads, n_layers=n_layers)
 
 
 def gpt2_small() -> GPTConfig:
@@ -194,6 +194,21 @@ def gpt2_large() -> GPTConfig:
 def gpt2_xl() -> GPTConfig:
     """1,558 million parameters."""
     return gpt2(1600, 48, 25)
+
+
+def gpt3() -> GPTConfig:
+    """175 billion parameters; its layers look far and near in turns, which changes no count."""
+    return gpt2(12288, 96, 96, longest=2048)
+
+
+def megatron_8b() -> GPTConfig:
+    """8.3 billion parameters; its vocabulary is filled up to a multiple of 128 on each of 8 GPUs."""
+    return gpt2(3072, 72, 32, vocab=51200)
+
+
+def turing_nlg() -> GPTConfig:
+    """17 billion parameters."""
+    return gpt2(4256, 78, 28)
 
 
 def llama(d_model: int, n_layers: int, n_heads: int, d_hidden: int, **more: object) -> GPTConfig:
