@@ -78,8 +78,10 @@ def _stream(
 ) -> Iterator[Any]:
     library, start = _library(prefix), prefix.shape[1]
     ended = prefix[:, 0] != prefix[:, 0]
-    while prefix.shape[1] < start + longest and not bool(ended.all()):
-        token = library.where(ended, _like(prefix, pad), choose(next_log_probs(prefix)))
+    while prefix.shape[1] < start + longest and not (ends and bool(ended.all())):
+        token = choose(next_log_probs(prefix))
+        if ends:
+            token = library.where(ended, _like(prefix, pad), token)
         prefix = library.concatenate([prefix, token[:, None]], 1)
         for end in ends:
             if prefix.shape[1] - start >= len(end):

@@ -123,6 +123,8 @@ ELSEWHERE = {
     "wavelengths": TABLE,
     "sinusoids": TABLE,
     "parameters_of": "takes a module, and moves nothing",
+    "dropout_of": "makes a module",
+    "bare": "takes a module, and moves nothing",
     "gated_heads": "takes a module, and is a block",
 }
 

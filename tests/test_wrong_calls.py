@@ -144,6 +144,7 @@ SPECIAL = {
     ("unroll_backward", "d_states"): lambda maker: [maker.array("float", "*b d", "")],
     ("unroll_backward", "caches"): lambda maker: [maker.of(recurrent.RNNCache, "")],
     ("parameters_of", "cell"): lambda maker: torch.nn.RNNCell(3, 4),
+    ("bare", "module"): lambda maker: torch.nn.Linear(3, 4),
     ("gated_heads", "module"): lambda maker: importlib.import_module(
         "attnlib.nn.multihead"
     ).MultiHeadAttention(d_model=4, n_heads=2),

@@ -12,11 +12,12 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from attnlib.nn.bare import bare
 from attnlib.nn.cache import KeyValueCache
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.positional import Rotary
-from attnlib.nn.transformer import Block, FeedForward
-from attnlib.shapes import Float, Int
+from attnlib.nn.transformer import Block, FeedForward, dropout_of
+from attnlib.shapes import Float, Int, checked
 
 POSITIONS = ("learned", "rotary", "none")
 NORMS = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
@@ -98,7 +99,7 @@ class GPT(nn.Module):
         if config.positions == "rotary":
             d_k = config.d_k or config.d_model // config.n_heads
             self.turn = Rotary(d_k, longest=config.longest, base=config.base, layout=config.layout)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = dropout_of(config.dropout)
         self.blocks = nn.ModuleList(block_of(config) for _ in range(config.n_layers))
         self.norm = norm_of(config)(config.d_model)
         self.unembed = nn.Linear(config.d_model, config.vocab, bias=False)
@@ -106,14 +107,17 @@ class GPT(nn.Module):
             self.unembed.weight = self.embed.weight
         initialise(self)
 
+    @checked
     def forward(self, tokens: Int[Tensor, "b n"], cache: Cache | None = None) -> Float[Tensor, "b n vocab"]:
         """The scores of what comes next, at every position. With a cache, tokens are those after it."""
         return self.unembed(self.hidden(tokens, cache))
 
+    @checked
     def next_scores(self, tokens: Int[Tensor, "b n"], cache: Cache | None = None) -> Float[Tensor, "b vocab"]:
         """The scores of what comes after the last token alone: all that generating needs."""
         return self.unembed(self.hidden(tokens, cache)[:, -1])
 
+    @checked
     def hidden(self, tokens: Int[Tensor, "b n"], cache: Cache | None = None) -> Float[Tensor, "b n d_model"]:
         """The residual stream behind the last norm."""
         first = 0 if cache is None else cache[0].length
@@ -135,13 +139,17 @@ class GPT(nn.Module):
         """An empty memory for each layer; with `longest` its room is made once."""
         return [KeyValueCache(longest) for _ in self.blocks]
 
-    def speaker(self, longest: int | None = None) -> Callable[[Int[Tensor, "b n"]], Float[Tensor, "b vocab"]]:
-        """`next_log_probs` of a text, for `attnlib.decode`: of a prefix that grows, each token is read once."""
-        cache = self.new_cache(longest)
+    def speaker(self, cache: Cache | None = None) -> Callable[[Int[Tensor, "b n"]], Float[Tensor, "b vocab"]]:
+        """`next_log_probs` of a text, for `attnlib.decode`: of a prefix that grows, each token is read once.
 
-        @torch.no_grad()
+        cache    what has been read already, and where the rest goes; by default an empty one
+        """
+        model, cache = bare(self), self.new_cache() if cache is None else cache
+
         def next_log_probs(prefix: Int[Tensor, "b n"]) -> Float[Tensor, "b vocab"]:
-            return self.next_scores(prefix[:, cache[0].length :], cache).log_softmax(-1)
+            with torch.inference_mode():
+                scores = model.next_scores(prefix[:, cache[0].length :], cache)
+            return scores.log_softmax(-1)  # a tensor like any other: outside, it may be changed
 
         return next_log_probs
 

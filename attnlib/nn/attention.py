@@ -85,16 +85,20 @@ def fused_attention(
     """
     m, n = Q.shape[-2], K.shape[-2]
     causal = causal and m > 1  # the last position sees all there is
-    alone = causal and mask is None and bias is None
+    alone = mask is None and bias is None
     whole, hidden = False, None
-    if alone and m == n:
+    if alone and causal and m == n:
         whole = True
-    elif alone and not torch.compiler.is_compiling():  # the compiler does not take PyTorch's name for it
+    elif (
+        alone and causal and not torch.compiler.is_compiling()
+    ):  # the compiler does not take PyTorch's name for it
         hidden = causal_lower_right(m, n)
-    else:
+    elif causal or not alone:
         hidden = _hidden(Q, K, mask, bias, causal)
     O = F.scaled_dot_product_attention(
-        *(_four_axes(A) for A in (Q, K, V)),
+        _four_axes(Q),
+        _four_axes(K),
+        _four_axes(V),
         attn_mask=hidden,
         dropout_p=dropout,
         is_causal=whole,

@@ -113,8 +113,8 @@ class KeyValueCache:
 
     def _written(self, K: Tensor, V: Tensor, n: int) -> Pair:
         pair = self._with_room(K, V, n)
-        for A, new in zip(pair, (K, V), strict=True):
-            A.narrow(-2, self.length, n - self.length).copy_(new)
+        pair[0].narrow(-2, self.length, n - self.length).copy_(K)
+        pair[1].narrow(-2, self.length, n - self.length).copy_(V)
         return pair
 
     def _with_room(self, K: Tensor, V: Tensor, n: int) -> Pair:
@@ -140,7 +140,7 @@ class KeyValueCache:
             and not (old_K.requires_grad or old_V.requires_grad)
             and (torch.compiler.is_compiling() or old_K.is_inference() == torch.is_inference_mode_enabled())
             and (old_K.dtype, old_V.dtype, old_K.device) == (K.dtype, V.dtype, K.device)
-            and self._continues(K)
+            and (self.length > 0 or self._continues(K))
             and old_V.shape[-1] == V.shape[-1]
         )
 

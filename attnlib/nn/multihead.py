@@ -144,7 +144,8 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "*b h m d_v"]:
         Q, K, V = self._project(X, source, mask, bias, positions, cache)
         dropout = self.dropout if self.training else 0.0
-        Z = fused_attention(Q, K, V, mask_for_heads(mask, X.dim()), bias, self.causal, dropout)  # eq-head
+        mask = None if mask is None else mask_for_heads(mask, X.dim())
+        Z = fused_attention(Q, K, V, mask, bias, self.causal, dropout)  # eq-head
         return self.heads(Z)
 
     def _project(
@@ -175,6 +176,13 @@ class MultiHeadAttention(nn.Module):
         """What the annotations cannot say: who may attend to what, and the shape of the scores."""
         if torch.compiler.is_compiling():
             return
+        rules.dtype_of_the_layer(WHO, X, self.W_Q)
+        if (
+            source is mask is bias is None
+            and self.d_source == self.d_model
+            and type(cache) is not SourceCache
+        ):
+            return
         held = 0 if cache is None else len(cache)
         if isinstance(cache, SourceCache):
             of, n = (held, held) if source is None else (held or source.shape[-2], source.shape[-2])
@@ -194,7 +202,6 @@ class MultiHeadAttention(nn.Module):
         widths = f"for d_source={self.d_source} is not d_model={self.d_model}"
         same = crossed or self.d_source == self.d_model
         rules.must(same, WHO, f"source must be given, {widths}; got none.")
-        rules.dtype_of_the_layer(WHO, X, self.W_Q)
         n = held if crossed and held else held + (X if source is None else source).shape[-2]
         rows = (*X.shape[:-2], self.n_heads, X.shape[-2], n)
         shared = mask is not None and mask.dim() < len(rows)

@@ -13,7 +13,7 @@ from attnlib.nn.activations import gelu, gelu_tanh, relu, sigmoid, swish
 from attnlib.nn.cache import KeyValueCache
 from attnlib.nn.depth import StochasticDepth
 from attnlib.nn.multihead import MultiHeadAttention
-from attnlib.shapes import Float, checked
+from attnlib.shapes import Float, Number, checked
 
 ACTIVATIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "swish": swish, "sigmoid": sigmoid}
 Map = Callable[[Tensor], Tensor]
@@ -45,6 +45,12 @@ def without_residual(X: Float[Tensor, "*b d_model"], norm: Map, sublayer: Map) -
 ORDERS = {"pre": pre_norm, "post": post_norm, "without residual": without_residual}
 
 
+@checked
+def dropout_of(share: Number[float, "0..1"]) -> nn.Module:
+    """A layer that drops a share while training; where nothing is dropped, one that does nothing."""
+    return nn.Dropout(share) if share else nn.Identity()
+
+
 class FeedForward(nn.Module):
     """Out into a wider room, a bend, and back: the same for every position, and each position alone.
 
@@ -73,7 +79,7 @@ class FeedForward(nn.Module):
         self.W_1 = nn.Linear(d_model, d_hidden, bias=bias)
         self.W_G = nn.Linear(d_model, d_hidden, bias=bias) if gated else None
         self.W_2 = nn.Linear(d_hidden, d_model, bias=bias)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = dropout_of(dropout)
 
     def forward(self, X: Float[Tensor, "*b d_model"]) -> Float[Tensor, "*b d_model"]:
         bend = ACTIVATIONS[self.activation]
@@ -105,8 +111,8 @@ class Block(nn.Module):
         self.attention, self.feed_forward = attention, feed_forward
         self.norm_1 = norm(attention.d_model)
         self.norm_2 = nn.Identity() if feed_forward is None else norm(attention.d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.depth = StochasticDepth(skipped)
+        self.dropout = dropout_of(dropout)
+        self.depth = StochasticDepth(skipped) if skipped else nn.Identity()
 
     def forward(
         self,

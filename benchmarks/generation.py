@@ -1,0 +1,106 @@
+"""Token after token with a cache, beside Hugging Face's `generate`: `python -m benchmarks.generation`.
+
+One GPT of 4 layers, 256 wide, with the same parameters in both; float32, batch 1, greedy. In each turn both go on from
+a text that they hold in their caches already, for TOKENS tokens, so that the last one is the context's last. The
+cost of a token at a context is the time of a turn over TOKENS; the exponent is the slope of a straight line through the
+logarithms. Processor time on one thread, which other work on the machine disturbs less.
+"""
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = "1"  # before torch is loaded
+
+import time
+from typing import Any
+
+import numpy as np
+import torch
+
+from attnlib import decode
+from attnlib.data.results import save_result
+from attnlib.models.gpt import GPT
+from benchmarks.gpt_peers import HEADS, LAYERS, SEED, WIDTH, peers
+from benchmarks.turns import Work, digits, in_turns, ratio
+
+CONTEXTS = (128, 256, 512, 1024)
+VOCABS = (512, 50257)
+TOKENS, ROUNDS = 32, 20
+OURS, THEIRS = "attnlib", "Hugging Face"
+
+
+def of_attnlib(model: GPT, text: torch.Tensor) -> Work:
+    cache = model.new_cache(longest=model.config.longest)
+    speak = model.speaker(cache)
+    speak(text)
+
+    def work() -> torch.Tensor:
+        for layer in cache:
+            layer.crop(text.shape[1] - 1)
+        return decode.tokens(speak, text, longest=TOKENS)
+
+    return work
+
+
+def of_hugging_face(model: Any, text: torch.Tensor) -> Work:
+    import transformers
+
+    cache = transformers.DynamicCache(config=model.config)
+    with torch.no_grad():
+        model(text, past_key_values=cache, use_cache=True)
+    options = {"max_new_tokens": TOKENS, "do_sample": False, "use_cache": True, "pad_token_id": 0}
+    seen = torch.ones_like(text)
+
+    def work() -> torch.Tensor:
+        cache.crop(text.shape[1] - 1 - cache.get_seq_length())
+        return model.generate(text, attention_mask=seen, past_key_values=cache, **options)[:, text.shape[1] :]
+
+    return work
+
+
+def contestants(ours: GPT, theirs: Any, context: int) -> dict[str, Work]:
+    text = torch.randint(ours.config.vocab, (1, context - TOKENS))
+    return {OURS: of_attnlib(ours, text), THEIRS: of_hugging_face(theirs, text)}
+
+
+def exponent(cost: list[float]) -> float:
+    """p in cost ~ context^p."""
+    slope, _ = np.polyfit(np.log(CONTEXTS), np.log(cost), 1)
+    return round(float(slope), 3)
+
+
+def measured(vocab: int) -> dict[str, Any]:
+    ours, theirs = (model.eval() for model in peers(vocab, longest=max(CONTEXTS)))
+    per_context = [
+        in_turns(contestants(ours, theirs, context), ROUNDS, time.process_time) for context in CONTEXTS
+    ]
+    least = {name: [min(seconds[name]) / TOKENS for seconds in per_context] for name in (OURS, THEIRS)}
+    return {
+        "times_as_fast": [ratio(seconds, THEIRS, OURS) for seconds in per_context],
+        "ms_per_token": {name: [digits(1e3 * cost) for cost in costs] for name, costs in least.items()},
+        "exponent": {name: exponent(costs) for name, costs in least.items()},
+    }
+
+
+def main() -> None:
+    started = time.perf_counter()
+    torch.set_num_threads(1)
+    result = {
+        "layers d_model h": (LAYERS, WIDTH, HEADS),
+        "contexts": CONTEXTS,
+        "tokens": TOKENS,
+        "rounds": ROUNDS,
+        "vocab": {str(vocab): measured(vocab) for vocab in VOCABS},
+    }
+    file = save_result(
+        "generation",
+        result,
+        seeds=[SEED],
+        command="python -m benchmarks.generation",
+        seconds=time.perf_counter() - started,
+        device="cpu, 1 thread, processor time",
+    )
+    print(file.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()
