@@ -1,0 +1,98 @@
+"""What a GPT costs, counted from its config alone: parameters, multiply-adds, bytes kept and bytes moved, days.
+
+The book derives it in eq-parameters, eq-multiplications, eq-activations and eq-days (Chapter 4). Each count is tested
+against the thing: the model's tensors, PyTorch's counter of operations, what autograd keeps, a cache.
+"""
+
+from attnlib.models.gpt import GPTConfig
+
+ADAM = 4  # copies of each parameter while training: itself, its gradient, and Adam's two averages
+
+
+def widths(config: GPTConfig) -> tuple[int, int, int]:
+    """Together the queries' heads, together the keys' heads, and inside the feed-forward network."""
+    d_k = config.d_k or config.d_model // config.n_heads
+    n_kv_heads = config.n_kv_heads or config.n_heads
+    return config.n_heads * d_k, n_kv_heads * d_k, config.d_hidden or 4 * config.d_model
+
+
+def matrices(config: GPTConfig) -> dict[str, int]:
+    """Numbers in the matrices that every token is multiplied with, part by part; eq-parameters.
+
+    >>> matrices(GPTConfig(vocab=100, d_model=8, n_layers=2))
+    {'attention': 512, 'feed-forward': 1024, 'scores': 800}
+    """
+    d, L = config.d_model, config.n_layers
+    queries, keys, hidden = widths(config)
+    return {
+        "attention": L * d * (2 * queries + 2 * keys),
+        "feed-forward": L * d * hidden * (3 if config.gated else 2),
+        "scores": d * config.vocab,
+    }
+
+
+def parameters(config: GPTConfig) -> int:
+    """How many numbers the model learns: its matrices, its tables, its biases and norms; eq-parameters.
+
+    >>> from attnlib.models.gpt import gpt2_small
+    >>> parameters(gpt2_small())
+    124439808
+    """
+    d, L = config.d_model, config.n_layers
+    queries, keys, hidden = widths(config)
+    places = d * config.longest if config.positions == "learned" else 0
+    table = 0 if config.tied else d * config.vocab  # tied: the scores' matrix is the table
+    biases = L * (queries + 2 * keys + d + hidden * (2 if config.gated else 1) + d) if config.bias else 0
+    norm = 2 if config.norm == "layer" else 1
+    norms = norm * d * (2 * L + 1)
+    if config.qk_norm:
+        norms += norm * L * 2 * (queries // config.n_heads)
+    return sum(matrices(config).values()) + places + table + biases + norms
+
+
+def multiplications(config: GPTConfig, n: int, read: int = 0) -> int:
+    """Multiply-adds forward for n tokens of one text behind `read` that a cache holds; eq-multiplications.
+
+    Each token meets each matrix once. The scores and the average of attention are n (read + n) for each number of the
+    queries, twice: the half that a causal mask hides is counted, too.
+    """
+    queries, _, _ = widths(config)
+    return n * sum(matrices(config).values()) + 2 * config.n_layers * n * (read + n) * queries
+
+
+def activations(config: GPTConfig, b: int, n: int) -> int:
+    """Numbers that a training step keeps from forward to backward, for b texts of n tokens; eq-activations.
+
+    Of a plain block with layer norms: the stream twice, what the two norms said and their means and deviations,
+    queries, keys and values, what the heads said and the logarithm of each head's sum, and the hidden numbers before
+    and behind the bend. Behind the blocks: the stream, what the last norm said, and log-probabilities.
+    """
+    queries, keys, hidden = widths(config)
+    d = config.d_model
+    block = 4 * d + 4 + 2 * queries + 2 * keys + config.n_heads + 2 * hidden
+    return b * n * (config.n_layers * block + 2 * d + 2 + config.vocab)
+
+
+def cache_bytes(config: GPTConfig, n: int, bytes_each: int = 2) -> int:
+    """Keys and values of n tokens in all layers; heads that are shared are held once; eq-cache-size.
+
+    >>> from attnlib.models.gpt import gpt2_small
+    >>> cache_bytes(gpt2_small(), n=1)
+    36864
+    """
+    return 2 * config.n_layers * widths(config)[1] * n * bytes_each
+
+
+def step_bytes(config: GPTConfig, read: int, b: int = 1, bytes_each: int = 2) -> int:
+    """What has to be brought to the arithmetic for one more token of b texts: each matrix once, each text's cache."""
+    return sum(matrices(config).values()) * bytes_each + b * cache_bytes(config, read, bytes_each)
+
+
+def days(n_parameters: float, tokens: float, flops: float, utilisation: float) -> float:
+    """How long a training takes: 6 operations for each parameter and token, on a machine that reaches a share of its
+    operations a second; eq-days.
+
+    >>> round(days(175e9, 300e9, flops=1e15, utilisation=1.0))  # GPT-3 on a machine of one petaflop a second
+    3646
+    """
+    return 6 * n_parameters * tokens / (flops * utilisation) / 86_400

@@ -1,0 +1,115 @@
+"""Each count of a GPT's costs is the thing itself, counted (book: what-it-costs)."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from attnlib.models import costs, gpt
+from attnlib.models.gpt import GPT, GPTConfig
+
+VOCAB, N, B = 61, 11, 3
+LLAMA = {
+    "positions": "rotary",
+    "norm": "rms",
+    "activation": "swish",
+    "gated": True,
+    "bias": False,
+    "tied": False,
+}
+KINDS = {
+    "gpt2": {},
+    "two tables": {"tied": False},
+    "shared keys": {"n_kv_heads": 2},
+    "wide heads": {"d_k": 10, "qk_norm": True},
+    "narrow network": {"d_hidden": 40, "positions": "none", "bias": False},
+    "llama": {**LLAMA, "d_hidden": 40, "n_kv_heads": 1},
+}
+configs = pytest.mark.parametrize(
+    "config",
+    [GPTConfig(VOCAB, longest=32, d_model=24, n_layers=3, **kind) for kind in KINDS.values()],
+    ids=KINDS,
+)
+
+
+@configs
+def test_the_parameters_are_those_of_the_model(config):
+    assert costs.parameters(config) == gpt.n_parameters(config)
+
+
+@pytest.mark.parametrize("config", [gpt.gpt2_small(), gpt.gpt2_xl(), gpt.llama_7b()])
+def test_the_parameters_of_published_sizes(config):
+    assert costs.parameters(config) == gpt.n_parameters(config)
+
+
+def counted(work):
+    """By the operator that writes all weights out: of the one for processors PyTorch's counter knows nothing."""
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        work()
+    return counter.get_total_flops() / 2  # PyTorch counts a multiplication and an addition as two
+
+
+@configs
+def test_the_multiplications_are_those_that_pytorch_counts(config):
+    model, tokens = GPT(config), torch.randint(VOCAB, (B, N))
+    assert counted(lambda: model(tokens)) == B * costs.multiplications(config, N)
+
+
+@configs
+def test_a_step_with_a_cache_multiplies_for_one_token(config):
+    model, tokens = GPT(config), torch.randint(VOCAB, (1, N))
+    cache = model.new_cache()
+    with torch.no_grad():
+        model(tokens[:, :-1], cache)
+        assert counted(lambda: model(tokens[:, -1:], cache)) == costs.multiplications(config, 1, read=N - 1)
+
+
+@configs
+def test_the_cache_holds_the_bytes_that_were_counted(config):
+    model = GPT(config)
+    cache = model.new_cache()
+    with torch.no_grad():
+        model(torch.randint(VOCAB, (1, N)), cache)
+    assert sum(layer.nbytes for layer in cache) == costs.cache_bytes(config, N, bytes_each=4)
+
+
+@configs
+def test_backward_multiplies_twice_as_often_as_forward(config):
+    model, tokens = GPT(config), torch.randint(VOCAB, (B, N))
+    with sdpa_kernel(SDPBackend.MATH):
+        scores = model(tokens)
+    assert counted(lambda: scores.sum().backward()) == 2 * B * costs.multiplications(config, N)
+
+
+def kept(model, tokens):
+    """Numbers that autograd keeps for backward, each piece of memory once, without the parameters."""
+    pieces = {}
+
+    def note(tensor):
+        if tensor.is_floating_point():
+            pieces[tensor.untyped_storage().data_ptr()] = (
+                tensor.untyped_storage().nbytes() // tensor.element_size()
+            )
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        loss = F.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten())
+    own = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    assert loss.requires_grad
+    return sum(size for place, size in pieces.items() if place not in own)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "shared keys", "narrow network"])
+def test_autograd_keeps_the_activations_that_were_counted(kind):
+    config = GPTConfig(VOCAB, longest=32, d_model=24, n_layers=3, **KINDS[kind])
+    found, counted = kept(GPT(config), torch.randint(VOCAB, (B, N))), costs.activations(config, B, N)
+    assert abs(found / counted - 1) < 0.01
+
+
+def test_the_days_of_gpt_3_are_those_its_paper_counts():
+    """Its paper counts 3.14e23 operations, table D.1."""
+    assert abs(6 * 175e9 * 300e9 / 3.14e23 - 1) < 0.01
+    assert costs.days(175e9, 300e9, flops=2e15, utilisation=0.5) == costs.days(
+        175e9, 300e9, flops=1e15, utilisation=1
+    )
