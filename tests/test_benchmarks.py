@@ -6,12 +6,14 @@ import math
 import pytest
 import torch
 
+from attnlib.data.bpe.alphabet import spelled
 from attnlib.data.results import load_result
 from attnlib.nn.cache import KeyValueCache
 from attnlib.nn.multihead import MultiHeadAttention
 from benchmarks.multihead_memory import KINDS, SIZES, exponent
 from benchmarks.multihead_step import PAIRS, BareStep
 from benchmarks.multihead_time import Bare, Naive, PyTorch
+from benchmarks.tokenizer import TRAININGS, library_text, ours, theirs
 from benchmarks.turns import in_turns, ratio, summary
 
 
@@ -93,3 +95,25 @@ def test_the_stored_steps_are_those_of_both_caches():
     for kind in ("two_threads_wall", "one_thread_processor"):
         assert list(stored[kind]["ratios"]) == [f"{one} / {other}" for one, other in PAIRS]
         assert all(1e-3 < times["median_ms"] < 100 for times in stored[kind]["times"].values())
+
+
+def test_the_text_of_the_tokenizers_bench_has_the_length_that_was_asked_for():
+    text = library_text(70_000)
+    assert 69_997 <= len(text.encode()) <= 70_000 and library_text(80_000).startswith(text)
+
+
+def test_both_tokenizers_learn_the_same_merges_from_a_little_of_that_text():
+    text = library_text(20_000)
+    learned = [f"{spelled(left)} {spelled(right)}" for left, right in ours(text, 200)]
+    assert len(learned) == 200 and learned == theirs(text, 200)
+
+
+def test_the_stored_tokenizer_learned_what_its_peer_learned_within_the_time_asked_for():
+    """500 merges of 130 kB in half a second, 10,000 of 5 MB in 15 seconds, and 5 MB read in under 1 MB of memory."""
+    stored = load_result("tokenizer")
+    assert set(stored["training"]) == set(TRAININGS)
+    for (name, (n_bytes, n_merges)), seconds in zip(TRAININGS.items(), (0.5, 15), strict=True):
+        found = stored["training"][name]
+        assert found["bytes"] == n_bytes and found["merges"] == n_merges and found["the_same_merges"]
+        assert found["attnlib"]["wall_s"] <= seconds
+    assert stored["streaming"]["bytes"] == 5_000_000 and stored["streaming"]["extra_bytes"] < 1_000_000
