@@ -16,6 +16,9 @@ SAMPLES = {
     ),
     "LengthAndAccuracy": lambda: explorables.LengthAndAccuracy(load_result("bottleneck"), length=20),
     "MaskPainter": lambda: explorables.MaskPainter(WORDS, VECTORS @ VECTORS.T, [False, True, True]),
+    "MergeSteps": lambda: explorables.MergeSteps(
+        [(b"h", b"e"), (b"t", b"he"), (b" ", b"the")], "then the hen", known=1
+    ),
     "PermutedTokens": lambda: explorables.PermutedTokens(WORDS, VECTORS, order=[2, 0, 1]),
     "QueryInThePlane": lambda: explorables.QueryInThePlane(*three_tokens(), np.array([1.0, 2.0])),
     "ScoresAndWidth": lambda: explorables.ScoresAndWidth(d_k=64),
@@ -43,6 +46,7 @@ MOVES = {
         "w.rules, w.weights().round(3).tolist()",
         {"fill": "zero", "format": "float16"},
     ),
+    "MergeSteps": ({"text": "the other", "known": 2}, "w.text, w.tokens()", {"known": 3}),
     "PermutedTokens": (
         {"order": [1, 0, 2], "position": 1, "mask": "causal"},
         "w.position, w.gaps().round(3).tolist()",

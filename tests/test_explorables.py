@@ -23,18 +23,22 @@ from jupyter_client.manager import start_new_kernel
 from scipy.spatial import ConvexHull
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
+from traitlets import TraitError
 
 from attnlib import viz
+from attnlib.data.bpe.merging import merge_steps as steps_of_a_word
+from attnlib.data.bpe.tokenizer import Tokenizer
 from attnlib.data.results import load_result
 from attnlib.interpret.distance import mean_distance
 from attnlib.metrics.curves import first_below
+from attnlib.models.course import course_tokenizer
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.transformer import Block, FeedForward
 from attnlib.reference.attention import attend
 from attnlib.reference.ops import entropy, masked_softmax, softmax, softmax_jacobian, softmax_with_temperature
 from attnlib.testing import assert_close
 from attnlib.viz import explorables
-from attnlib.viz.explorables import block_flow, mask_painter
+from attnlib.viz.explorables import block_flow, mask_painter, merge_steps
 from attnlib.viz.explorables import scores_and_width as width
 from attnlib.viz.explorables.base import FOLDER, LARGEST, Explorable
 
@@ -312,6 +316,44 @@ def test_mask_painter_makes_the_masks_of_the_reference(tmp_path):
         assert ours == theirs.ruled().tolist()
 
 
+def test_merge_steps_cuts_and_numbers_as_the_tokenizer_does(tmp_path):
+    """English, code, spaces, contractions, other scripts, half a contraction, and nothing."""
+    tokenizer = course_tokenizer()
+    texts = [
+        "the hen heard the other hen",
+        "    return self.tokens[0:1024]\n\n",
+        "it's we'll don'x  'tis",
+        "",
+    ]
+    texts += ["η άλλη κότα", "另一只母鸡 🐔 12½", "e\u0301a\u00a0b\u2003c\u0085d\x1ce\ufefff"]
+    sizes = [0, 1, 57, 500, len(tokenizer.merges)]
+    sample = explorables.MergeSteps(tokenizer.merges, texts[0])
+    expression = (
+        "(() => { const number = m.numbersOf(pairs); return texts.map((text) => sizes.map((k) => "
+        "m.cut(text, pairs, k)[0].map((token) => [m.readable(token), number.get(token)]))); })()"
+    )
+    found = in_node(sample, expression, tmp_path, texts=texts, sizes=sizes, pairs=sample.pairs)
+    for text, ours in zip(texts, found, strict=True):
+        sample.text = text
+        for sample.known, tokens in zip(sizes, ours, strict=True):
+            theirs = Tokenizer(tokenizer.merges[: sample.known])
+            numbers = theirs.encode(text)
+            shown = [merge_steps.readable(token) for token in sample.tokens()]
+            assert tokens == [[*both] for both in zip(shown, numbers, strict=True)]
+        assert numbers == tokenizer.encode(text)
+
+
+def test_merge_steps_knows_which_merges_join_something(tmp_path):
+    """The steps of a word are those that `merge_steps` goes through."""
+    tokenizer = course_tokenizer()
+    ranks = {pair: rank for rank, pair in enumerate(tokenizer.merges)}
+    words = ["then", " returned", " remembers", "aaaa"]
+    sample = explorables.MergeSteps(tokenizer.merges, "")
+    expression = "words.map((word) => m.cut(word, pairs, pairs.length)[1])"
+    found = in_node(sample, expression, tmp_path, words=words, pairs=sample.pairs)
+    assert found == [[step.rank for step in steps_of_a_word(word.encode(), ranks)] for word in words]
+
+
 def test_permuted_tokens_computes_what_the_reference_does(rng, tmp_path):
     cases = [
         (rng.normal(size=(n, 2)), rng.permutation(n).tolist(), position, mask)
@@ -363,6 +405,10 @@ def test_bad_input_gets_one_clear_sentence():
         ValueError, match=r"length must be one that was measured; got 5. Choose one of \[4, 6"
     ):
         explorables.LengthAndAccuracy(load_result("bottleneck"), length=5)
+    with pytest.raises(TraitError, match="known must be at most the number of merges, 1; got 2"):
+        explorables.MergeSteps([(b"h", b"e")], "hen", known=2)
+    with pytest.raises(TraitError, match="text must have at most 60 characters; got 61"):
+        explorables.MergeSteps([(b"h", b"e")], "h" * 61)
     with pytest.raises(ValueError, match=r"all vectors lie in the plane; got 2 tokens, K \(2, 3\)"):
         explorables.QueryInThePlane(["a", "b"], np.zeros((2, 3)), np.zeros((2, 2)), np.zeros(2))
 

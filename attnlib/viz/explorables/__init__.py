@@ -21,6 +21,7 @@ from attnlib.viz.explorables.block_flow import BlockFlow
 from attnlib.viz.explorables.head_viewer import HeadViewer
 from attnlib.viz.explorables.length_and_accuracy import LengthAndAccuracy
 from attnlib.viz.explorables.mask_painter import MaskPainter
+from attnlib.viz.explorables.merge_steps import MergeSteps
 from attnlib.viz.explorables.permuted_tokens import PermutedTokens
 from attnlib.viz.explorables.query_in_the_plane import QueryInThePlane
 from attnlib.viz.explorables.scores_and_width import ScoresAndWidth
@@ -32,6 +33,7 @@ __all__ = [
     "HeadViewer",
     "LengthAndAccuracy",
     "MaskPainter",
+    "MergeSteps",
     "PermutedTokens",
     "QueryInThePlane",
     "ScoresAndWidth",
