@@ -1,0 +1,90 @@
+"""Merges out of order
+
+repair · ★★ · 10 min · 04-transformer/1-from-text-to-vectors
+
+With 50,000 merges it would be slow to go through the whole list for each word. This function joins one pair
+at a time instead. word (n,) holds the numbers of the bytes; merges (m, 2) are pairs of numbers, best first, and the
+pair in row r becomes the token 256 + r. Two things are wrong; repair both.
+
+1. Take a word in which two pairs can be joined and share a token. Which of them comes first, and why?
+2. What a merge is called in the list, and what its token is called in the vocabulary, are two numbers.
+3. Of all places where a pair of the list stands, the one whose merge was learned first is next.
+
+Any order ends with tokens of the vocabulary, and they spell the same word. But the model was trained on texts that
+were cut in one way, so for it another cut is nearly another language.
+"""
+
+import numpy as np
+
+
+def encode(word, merges):
+    """The numbers of a word's tokens, when no more pair can be joined."""
+    ranks = {tuple(pair): rank for rank, pair in enumerate(merges.tolist())}
+    parts = word.tolist()
+    for _ in word:
+        places = [i for i in range(len(parts) - 1) if (parts[i], parts[i + 1]) in ranks]
+        if not places:
+            break
+        first = min(places, key=lambda i: ranks[parts[i], parts[i + 1]])
+        parts[first : first + 2] = [256 + ranks[parts[first], parts[first + 1]]]
+    return np.array(parts)
+
+
+def through_the_list(word, merges):
+    parts = [int(part) for part in word]
+    for rank in range(len(merges)):
+        joined = []
+        for part in parts:
+            if joined and joined[-1] == merges[rank, 0] and part == merges[rank, 1]:
+                joined[-1] = 256 + rank
+            else:
+                joined.append(part)
+        parts = joined
+    return np.array(parts)
+
+
+def with_masks(word, merges):
+    """From left to right, for a pair of equals, too: the second of two overlapping finds is taken back."""
+    parts = np.array(word)
+    for rank, (left, right) in enumerate(merges):
+        i = 0
+        while i + 1 < len(parts):
+            if parts[i] == left and parts[i + 1] == right:
+                parts = np.concatenate([parts[:i], [256 + rank], parts[i + 2 :]])
+            i += 1
+    return parts
+
+
+def cases(rng):
+    a, b, c, d = rng.choice(np.arange(65, 91), size=4, replace=False)
+    return {
+        "two pairs share a token": (np.array([a, b, c, d]), np.array([[b, c], [a, b]])),
+        "a merge of merges": (np.array([d, a, b, c, a, b]), np.array([[a, b], [b, c], [d, 256], [258, c]])),
+        "the same three times": (np.array([b, a, a, a, c]), np.array([[a, a], [a, c], [b, a]])),
+        "nothing to join": (np.array([c, a, d]), np.array([[a, b], [b, c]])),
+        "a long word": (rng.choice([a, b, c], size=12), np.array([[a, b], [c, a], [256, c], [b, b], [b, c]])),
+    }
+
+
+GIVEN = ("merges applied in the order of the text", "the row, not the token")
+VARIANTS = """
+    through_the_list
+    with_masks
+"""
+MISTAKES = """
+merges applied in the order of the text | The first pair of the text that is in the list was joined. The list decides:
+  the pair of lowest rank is next, wherever it stands.
+    min(places, key=lambda i: ranks[parts[i], parts[i + 1]]) => places[0]
+merges applied from the end of the text | The last pair of the text that is in the list was joined. The list decides:
+  the pair of lowest rank is next, wherever it stands.
+    min(places, key=lambda i: ranks[parts[i], parts[i + 1]]) => places[-1]
+the row, not the token | A token got the number of its row in the list. The 256 bytes come before it.
+    = [256 + ranks => = [ranks
+counted from one | The token of the first merge is 256: the bytes have the numbers 0 to 255.
+    = [256 + ranks => = [257 + ranks
+the last merge first | The pair of the highest rank was joined. What was learned first is joined first.
+    min(places, => max(places,
+one merge only | The function returned after its first merge. It goes on until no pair is in the list.
+    = [256 + ranks[parts[first], parts[first + 1]]]
+        => = [256 + ranks[parts[first], parts[first + 1]]]; break
+"""

@@ -1,0 +1,89 @@
+"""What is asked where
+
+write · ★★ · 12 min · 04-transformer/1-from-text-to-vectors
+
+tokens (b, n) are b texts, of which text i has lengths[i] tokens; behind them stands padding. Return two arrays of
+(b, n + 1): what the model reads, a start token and then the tokens as they are, and what it must say at each place,
+with the stop token where the text ends. Where nothing is asked the target is -1.
+
+1. What does a text of three tokens ask, and how many questions are that?
+2. At place i the model has read start and i tokens, so it must say token i, counted from zero.
+3. Fill with -1 what stands behind each length; the place at each text's own length asks for the stop token.
+
+The loss leaves the places with -1 out (`ignore_index` in PyTorch). A stop that stands behind the padding would never be
+learned as an end, and targets that are not shifted are learned at once, and teach to repeat.
+"""
+
+import numpy as np
+
+
+def inputs_and_targets(tokens, lengths, start, stop):
+    """What is read and what must be said, each (b, n + 1); -1 where nothing is asked."""
+    b, n = tokens.shape
+    inputs = np.concatenate([np.full((b, 1), start), tokens], axis=1)
+    targets = np.concatenate([tokens, np.full((b, 1), stop)], axis=1)
+    places, ends = np.arange(n + 1), lengths[:, None]
+    targets = np.where(places < ends, targets, -1)
+    targets = np.where(places == ends, stop, targets)
+    return inputs, targets
+
+
+def text_by_text(tokens, lengths, start, stop):
+    inputs, targets = [], []
+    for text, length in zip(tokens, lengths, strict=True):
+        inputs.append([start, *text])
+        targets.append([*text[:length], stop] + [-1] * (len(text) - length))
+    return np.array(inputs), np.array(targets)
+
+
+def written_into(tokens, lengths, start, stop):
+    b, n = tokens.shape
+    inputs, targets = np.full((b, n + 1), start), np.full((b, n + 1), -1)
+    inputs[:, 1:] = tokens
+    for i in range(b):
+        targets[i, : lengths[i]] = tokens[i, : lengths[i]]
+        targets[i, lengths[i]] = stop
+    return inputs, targets
+
+
+def cases(rng):
+    def case(b, n, lengths):
+        tokens = rng.integers(10, 99, size=(b, n))
+        tokens[np.arange(n) >= np.array(lengths)[:, None]] = 0
+        return tokens, np.array(lengths), 5, 7
+
+    return {
+        "one text": case(1, 3, [3]),
+        "two texts, one shorter": case(2, 4, [4, 2]),
+        "a text of nothing": case(3, 5, [1, 0, 5]),
+        "no text is full": case(2, 3, [2, 1]),
+    }
+
+
+RETURNS = ("inputs", "targets")
+VARIANTS = """
+    text_by_text
+    written_into
+"""
+MISTAKES = """
+target not shifted | Each place must say the token that it has just read. The target is the token after it.
+    return inputs, targets => return inputs, np.where(targets == -1, -1, inputs)
+shifted twice | The target is two tokens on. It is the next one.
+    return inputs, targets => targets[:, :-1] = targets[:, 1:].copy(); targets[:, -1] = -1; return inputs, targets
+no stop token | Nobody asks for the end, so the model never learns to say it.
+    np.where(places == ends, stop, targets) => np.where(places == ends, -1, targets)
+the stop stands behind the padding | The stop token stands in the last place of every row. It belongs where
+  the text ends.
+    places == ends => places == n
+the padding is asked for | Behind the end of a text the target must be -1: nothing is asked there.
+    targets = np.where(places < ends, targets, -1) => targets = targets + 0
+the stop is asked for in every place behind the text | The stop token is said once, and nothing is asked behind it.
+    places == ends => places >= ends
+one token too few | The last token of each text is not asked for.
+    places < ends => places < ends - 1
+the stop one place early | The stop token stands in the place where the last token is asked for.
+    places == ends => places == ends - 1
+start and stop exchanged | The start token opens the inputs, and the stop token ends the targets.
+    (b, 1), start) => (b, 1), stop) ;; (b, 1), stop)], axis=1) => (b, 1), start)], axis=1)
+        ;; == ends, stop, => == ends, start,
+"""
