@@ -72,6 +72,11 @@ def shown_as_unknown(numbers, store, starts):
     return np.array([*shown.encode()], dtype=store.dtype)
 
 
+def up_to_a_special_token(numbers, store, starts):
+    special = np.flatnonzero(numbers >= len(starts) - 1)
+    return decode(numbers[: special[0]] if len(special) else numbers, store, starts)
+
+
 def cases(rng):
     tokens = [b"the", b" hen", b"n", b" ", "é".encode()[:1], "é".encode()[1:], b" a"]
     store = np.array([*b"".join(tokens)])
@@ -81,7 +86,8 @@ def cases(rng):
         "two words": [0, 1],
         "a space before the text": [1, 3, 1, 2],
         "one character in two tokens": [2, 4, 5, 6, 0],
-        "special tokens": [end, 0, 6, 1, end, end + 1],
+        "special tokens": [end, 0, 6, 1, end, 1, 2, end + 1],
+        "special tokens inside": [0, 1, 2, end, 6, 0, end, 1],
         "a space at the end": [0, 6, 2, 3],
         "drawn": [*rng.choice([0, 1, 2, 3, 6], size=9)],
         "an empty text": [end],
@@ -105,6 +111,8 @@ each token decoded by itself | A character whose bytes lie in two tokens is lost
   text.
     token_by_token
     shown_as_unknown
+stopped at a special token | A special token says nothing, but the text may go on behind it.
+    up_to_a_special_token
 one byte too many | Each token ends before starts[t + 1].
     : starts[t + 1]] => : starts[t + 1] + 1]
 the tokens from the end | The text is told backwards.
