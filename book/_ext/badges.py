@@ -20,16 +20,26 @@ def rows_of(app: Sphinx) -> Mapping[str, Row]:
     return load(Path(app.srcdir) / "book" / "ledger")
 
 
+def shows_rows(docname: str) -> bool:
+    """Whether a page is about the rows: a chapter's Checked notebook. On the others a reader switches them on.
+
+    >>> shows_rows("book/04-transformer/checked"), shows_rows("book/04-transformer/2-the-block")
+    (True, False)
+    """
+    return docname.rpartition("/")[2].startswith("checked")
+
+
 def link(builder, row_id: str, *, anchor: str = "", text: str = "") -> str:
     """HTML of a badge; with `anchor` it is also the place that carries that id."""
+    look = "badge-row is-shown" if shows_rows(builder.current_docname) else "badge-row"
     identity = f' id="{anchor}"' if anchor else ""
     rows, page = rows_of(builder.app), PAGES[row_id[0]]
     if row_id not in rows or page not in builder.env.all_docs:
-        return f'<span class="badge-row"{identity}>{text or row_id}</span>'
+        return f'<span class="{look}"{identity}>{text or row_id}</span>'
     row = rows[row_id]
     uri = builder.get_relative_uri(builder.current_docname, page) + f"#{row_id.lower()}"
     title = escape(row.name or f"{row.verdict.capitalize()}: {row.text}")
-    return f'<a class="badge-row"{identity} href="{uri}" title="{title}">{text or row_id}</a>'
+    return f'<a class="{look}"{identity} href="{uri}" title="{title}">{text or row_id}</a>'
 
 
 def visit_badge(self, node: Badge) -> None:

@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-from .badges import link
+from .badges import link, shows_rows
 from .facts import facts_of
 
 ROW = re.compile(r"[SEC]\d{3}")
@@ -36,7 +36,8 @@ class LinkProofs(SphinxTransform):
 
 def visit_asserts(self, node: Asserts) -> None:
     badges = " ".join(link(self.builder, row) for row in node["rows"])
-    self.body.append(f'<p class="asserts"><span>Asserts</span> {badges}</p>\n')
+    look = "asserts is-shown" if shows_rows(self.builder.current_docname) else "asserts"
+    self.body.append(f'<p class="{look}"><span>Asserts</span> {badges}</p>\n')
     raise nodes.SkipNode
 
 

@@ -17,7 +17,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 from .anchors import register
-from .badges import Badge
+from .badges import Badge, shows_rows
 from .facts import facts_of
 from .ledger import VERDICTS
 
@@ -147,7 +147,8 @@ class BuildFrames(SphinxTransform):
                 location=frame,
             )
             return [chip(part, "frame-title") for part in parts]
-        chips = [chip(part, "frame-source") for part in parts if part not in (ids, verdict)]
+        look = ("frame-source", "is-shown") if shows_rows(self.env.docname) else ("frame-source",)
+        chips = [chip(part, *look) for part in parts if part not in (ids, verdict)]
         for claim in re.findall(r"C\d{3}", ids):
             if register(self.document, self.env, claim.lower(), frame, claim):
                 facts_of(self.env).verdicts.append((claim, verdict, frame.line or 0))

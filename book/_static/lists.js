@@ -28,6 +28,15 @@
     }
     return { select, label: make("label", { for: select.id }, title, select), fits: (row) => !select.value || fits(row, select.value, valuesOf) };
   };
+  const onPages = () => {
+    const box = make("input", { type: "checkbox", name: "rows" });
+    try { box.checked = localStorage.getItem("rows") === "on"; } catch { /* a browser may refuse to remember */ }
+    box.addEventListener("change", () => {
+      document.documentElement.dataset.rows = box.checked ? "on" : "off";
+      try { localStorage.setItem("rows", box.checked ? "on" : "off"); } catch { /* as above */ }
+    });
+    return make("label", { class: "on-pages" }, box, "Show on each page which rows it treats");
+  };
   const minutesOf = (rows) => rows.reduce((sum, row) => sum + +row.dataset.minutes, 0);
 
   const filter = (list) => {
@@ -39,7 +48,7 @@
     const choosers = FILTERS[kind].map((one) => chooser(one, rows, JSON.parse(list.dataset.names || "{}"))).filter(Boolean);
     const shown = make("output", { for: "ledger-search" });
     const all = make("button", { type: "button" }, `Show all ${rows.length} ${what}`);
-    const line = make("p", { class: "shown" }, shown, all);
+    const line = make("p", { class: "shown" }, shown, all, ...(kind === "ledger" ? [onPages()] : []));
     tools.append(make("label", { class: "wide", for: "ledger-search" }, "Search", search), ...choosers.map(({ label }) => label), line);
     const fields = [search, ...choosers.map(({ select }) => select)];
 

@@ -27,6 +27,11 @@
   }
   night.addEventListener("change", () => setMode(root.dataset.mode));
 
+  /* Whether the teaching pages show which rows of the ledger they treat. */
+  const setRows = (on) => { root.dataset.rows = on ? "on" : "off"; };
+  try { setRows(localStorage.getItem("rows") === "on"); } catch { setRows(false); }
+  addEventListener("storage", ({ key, newValue }) => { if (key === "rows") setRows(newValue === "on"); });
+
   /* A click outside a box closes it; Escape does so by itself. */
   const closeFromOutside = (box) => {
     box.addEventListener("click", (event) => {
