@@ -1,8 +1,8 @@
 """Do a row's `where` and `proof` lead anywhere, and does the proof assert anything?
 
 A proof counts if its code could fail: an `assert` of something that is not a constant, a call of an `assert_...`
-function, of `check_gradients` or of `ledger_row` with something that is not a constant, or `pytest.raises`. A `where` counts if the built
-page has an element of that id.
+function, of `check_gradients` or of `ledger_row` with something that is not a constant, or `pytest.raises`. A `where`
+counts if the built page has an element of that id.
 """
 
 import ast
