@@ -50,7 +50,7 @@ const render = ({ model, el }) => {
   const input = make("input", { type: "text", id: name(), maxlength: 60, spellcheck: "false", autocomplete: "off" });
   input.addEventListener("input", () => change(model, "text", input.value));
   const field = make("div", { class: "xp-text" }, make("label", { for: input.id }, "your text"), input);
-  const known = slider("merges known", [0, pairs.length, 1], (to) => change(model, "known", to));
+  const known = slider("merges", [0, pairs.length, 1], (to) => change(model, "known", to));
   let used = [];
   const next = button("Next merge here", () => change(model, "known", 1 + (used.find((rank) => rank >= model.get("known")) ?? pairs.length - 1)));
   controls.append(field, known.element, next, again(model, ["text", "known"]));

@@ -34,8 +34,8 @@ def readable(token: bytes) -> str:
 class MergeSteps(Explorable):
     """The tokens of a text, with their numbers, for as many merges as one likes."""
 
-    QUESTION = "How many merges must be known until your text has half as many tokens as bytes?"
-    SIZE = (300, 400)
+    QUESTION = "How many merges does it take to halve the length of your text?"
+    SIZE = (311, 449)
     _esm, _css = script("merge_steps"), style("merge_steps")
 
     pairs = traitlets.List(traitlets.Unicode()).tag(sync=True)
