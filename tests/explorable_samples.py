@@ -25,6 +25,7 @@ SAMPLES = {
     "SoftmaxTemperature": lambda: explorables.SoftmaxTemperature(
         ["the", "black", "cat"], [1.0, 6.0, 7.0], 2.0
     ),
+    "TurnedHands": lambda: explorables.TurnedHands(place=100, before=5),
 }
 
 PAINTED = [[True, False, True], [False, False, False], [True, True, True]]
@@ -62,5 +63,10 @@ MOVES = {
         {"scores": [0, 2.5, 0], "temperature": 2},
         "w.scores, w.weights().round(3).tolist()",
         {"scores": [3.0, 4.0, 5.0]},
+    ),
+    "TurnedHands": (
+        {"place": 500, "before": 9, "pairs": 2},
+        "w.place, w.scores().round(3).tolist()",
+        {"base": 100.0},
     ),
 }

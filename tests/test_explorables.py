@@ -34,6 +34,7 @@ from attnlib.metrics.curves import first_below
 from attnlib.models.course import course_tokenizer
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.transformer import Block, FeedForward
+from attnlib.reference import positional
 from attnlib.reference.attention import attend
 from attnlib.reference.ops import entropy, masked_softmax, softmax, softmax_jacobian, softmax_with_temperature
 from attnlib.testing import assert_close
@@ -389,6 +390,29 @@ def test_head_viewer_measures_what_the_reference_does(rng, tmp_path):
             close(P, sample.chosen())
             close(H, sample.mean_entropy())
             close(distance, mean_distance(sample.chosen()))
+
+
+def test_turned_hands_turn_and_score_as_the_reference_does(tmp_path):
+    cases = [(24, 3, 1, 1e4), (40, 0, 4, 1e4), (999, 7, 6, 50.0), (1000, 24, 3, 1e5)]
+    expression = (
+        "cases.map(([t, look, pairs, base]) => { const w = m.speeds(pairs, base); "
+        "const lengths = w.map((s) => 2 * Math.PI / s); "
+        "return [m.query(t, look, w).flat(), m.key(t, w).flat(), m.scores(t, look, w), lengths]; })"
+    )
+    found = in_node(explorables.TurnedHands, expression, tmp_path, cases=cases)
+    for (place, look, pairs, base), (q, k, scores, lengths) in zip(cases, found, strict=True):
+        sample = explorables.TurnedHands(place=place, look=look, pairs=pairs, base=base)
+        close(q, sample.turned(np.array([float(place)]), float(look))[0])
+        close(k, sample.turned(np.array([float(place)]))[0])
+        close(np.array(scores) / pairs, sample.scores())
+        close(lengths, positional.wavelengths(2 * pairs, base))
+
+
+def test_turned_hands_score_alike_wherever_the_query_stands_and_best_at_its_aim():
+    first = explorables.TurnedHands(place=24, look=3).scores()
+    for place in (25, 400, 1000):
+        close(explorables.TurnedHands(place=place, look=3).scores(), first)
+    assert first.argmax() == 3 and abs(first[3] - 1) < 1e-12
 
 
 @pytest.mark.bad_input

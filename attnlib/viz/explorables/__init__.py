@@ -26,6 +26,7 @@ from attnlib.viz.explorables.permuted_tokens import PermutedTokens
 from attnlib.viz.explorables.query_in_the_plane import QueryInThePlane
 from attnlib.viz.explorables.scores_and_width import ScoresAndWidth
 from attnlib.viz.explorables.softmax_temperature import SoftmaxTemperature
+from attnlib.viz.explorables.turned_hands import TurnedHands
 
 __all__ = [
     "BlockFlow",
@@ -38,4 +39,5 @@ __all__ = [
     "QueryInThePlane",
     "ScoresAndWidth",
     "SoftmaxTemperature",
+    "TurnedHands",
 ]

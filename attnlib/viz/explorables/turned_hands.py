@@ -1,0 +1,62 @@
+"""A query and a key turned to their places, pair by pair, as hands of clocks; and the score at every distance.
+
+The book derives it in eq-rotary and eq-relative (Chapter 4). The words say nothing here: all keys are alike, and the
+query is a key that was turned back by `look` places.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import traitlets
+from matplotlib.figure import Figure
+
+from attnlib.reference.positional import rotary, wavelengths
+from attnlib.shapes import Array, Float
+from attnlib.viz.explorables.base import Explorable, script, style
+from attnlib.viz.style import PALETTE
+
+SPAN = 24  # the farthest key that is shown, in places before the query
+
+
+class TurnedHands(Explorable):
+    """A query that looks back a few places, wherever it stands, with as many hands and as slow ones as one likes."""
+
+    QUESTION = (
+        "Which keys does the query take for the one three places back, and does it matter where it stands?"
+    )
+    SIZE = (480, 760)
+    _esm, _css = script("turned_hands"), style("turned_hands")
+
+    place = traitlets.Int(40, min=SPAN, max=1000).tag(sync=True)
+    before = traitlets.Int(3, min=0, max=SPAN).tag(sync=True)
+    look = traitlets.Int(3, min=0, max=SPAN).tag(sync=True)
+    pairs = traitlets.Int(4, min=1, max=6).tag(sync=True)
+    base = traitlets.Float(10_000.0, min=3, max=100_000).tag(sync=True)
+
+    def turned(self, places: Float[Array, "n"], back: float = 0.0) -> Float[Array, "n d"]:
+        """Hands that point the same way before they are turned: those of keys, or, turned back, of queries."""
+        alike = np.tile([1.0, 0.0], (len(places), self.pairs))
+        return rotary(rotary(alike, np.full(len(places), -back), self.base), places, self.base)
+
+    def scores(self) -> Float[Array, "keys"]:
+        """The query's scores with the keys 0, 1, 2 ... places before it, as shares of the largest possible."""
+        q = self.turned(np.array([float(self.place)]), float(self.look))
+        K = self.turned(self.place - np.arange(SPAN + 1.0))
+        return (q @ K.T)[0] / self.pairs
+
+    def figure(self) -> Figure:
+        fig, (left, right) = plt.subplots(
+            1, 2, figsize=(7.4, 2.6), width_ratios=(1, 1.6), layout="constrained"
+        )
+        q = self.turned(np.array([float(self.place)]), float(self.look)).reshape(-1, 2)
+        k = self.turned(np.array([float(self.place - self.before)])).reshape(-1, 2)
+        for i, length in enumerate(wavelengths(2 * self.pairs, self.base)):
+            for hand, colour, size in ((k, PALETTE[1], 1.0), (q, PALETTE[0], 0.8)):
+                left.plot([3 * i, 3 * i + size * hand[i, 1]], [0, size * hand[i, 0]], color=colour, lw=2)
+            left.add_patch(plt.Circle((3 * i, 0), 1.1, fill=False, lw=0.8))
+            left.text(3 * i, -1.9, f"{length:.1f}" if length < 100 else f"{length:.0f}", ha="center")
+        left.set(aspect="equal", xlim=(-1.5, 3 * self.pairs - 1.5), ylim=(-2.6, 1.5))
+        left.axis("off")
+        right.plot(np.arange(SPAN + 1), self.scores(), "o-", ms=4, color=PALETTE[0])
+        right.invert_xaxis()
+        right.set(xlabel="key, places before the query", ylabel="share of the score", ylim=(-1.1, 1.1))
+        return fig
