@@ -1,0 +1,100 @@
+"""The newest token stands at the end
+
+repair · ★★ · 8 min · 04-transformer/3-where-am-i
+
+While a model writes, the turned keys K (n, d) and the values V (n, d) of the places 1 ... n are kept; this model
+counts from 1. The new token brings q, k and v (d,), none of them turned, and this function is meant to return what
+attention gives it. All shapes are right, and the text turns into nonsense. Two things are wrong; repair both.
+
+1. At which place does the new token stand, when n tokens stand before it?
+2. Which of the three vectors of a token are turned?
+3. The query and the key are turned by n + 1 places; the value is kept as it came.
+
+A model that gets its tokens one by one sees a text of one token each time, and whoever counts places from its start
+puts every new token at the first place. Nothing raises an error.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def cached_step(q, k, v, K, V):
+    """What attention gives a new token; K and V hold what n tokens before it have left."""
+
+    def turn(x, place):
+        angles = place * 10_000.0 ** (-np.arange(0, len(x), 2) / len(x))
+        cos, sin = np.cos(angles), np.sin(angles)
+        a, b = x[0::2], x[1::2]
+        return np.stack([a * cos - b * sin, a * sin + b * cos], axis=1).ravel()
+
+    place = len(K) + 1
+    K = np.vstack([K, turn(k, place)])
+    V = np.vstack([V, v])
+    s = K @ turn(q, place) / np.sqrt(len(q))
+    p = np.exp(s - s.max())
+    return p / p.sum() @ V
+
+
+def by_complex_numbers(q, k, v, K, V):
+    n, d = K.shape
+    spin = np.exp(1j * (n + 1) * 10_000.0 ** (-np.arange(0, d, 2) / d))
+    new, asks = ((x[0::2] + 1j * x[1::2]) * spin for x in (k, q))
+    kept = K[:, 0::2] + 1j * K[:, 1::2]
+    s = np.append((kept @ asks.conj()).real, (new @ asks.conj()).real) / d**0.5
+    e = np.exp(s - s.max())
+    return (e[:-1] @ V + e[-1] * v) / e.sum()
+
+
+def the_keys_turned_back(q, k, v, K, V):
+    n, d = K.shape
+    R = np.zeros((d, d))
+    for i in range(0, d, 2):
+        angle = (n + 1) / 10_000 ** (i / d)
+        R[i : i + 2, i : i + 2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    s = np.array([x @ q for x in [*(K @ R), k]]) / np.sqrt(d)
+    p = np.exp(s) / np.exp(s).sum()
+    return sum(share * value for share, value in zip(p, [*V, v], strict=True))
+
+
+def cases(rng):
+    def step(n, d):
+        return drawn(rng, d, d, d, (n, d), (n, d))
+
+    return {
+        "three tokens before": step(3, 4),
+        "one token before": step(1, 2),
+        "seven tokens before": step(7, 6),
+        "all sizes equal": step(4, 4),
+    }
+
+
+GIVEN = ("the new token stands at the first place", "its value is turned")
+VARIANTS = """
+    by_complex_numbers
+    the_keys_turned_back
+"""
+MISTAKES = """
+the new token stands at the first place | The new token was turned as if it were the first one, so its distances to
+  all others are wrong.
+    place = len(K) + 1 => place = 1
+its value is turned | The new value was turned. Values are kept as they came: what is fetched carries no place.
+    np.vstack([V, v]) => np.vstack([V, turn(v, place)])
+one place too far | The new token was turned by one place too many: n tokens stand before it, at 1 ... n.
+    place = len(K) + 1 => place = len(K) + 2
+at the place of the last one | The new token was turned as if it stood where the last one stands.
+    place = len(K) + 1 => place = len(K)
+the query is not turned | The query must be turned to its place, too.
+    K @ turn(q, place) => K @ q
+the key is not turned | The new key must be turned to its place before it is kept.
+    np.vstack([K, turn(k, place)]) => np.vstack([K, k])
+the cache is turned again | The kept keys are turned already.
+    K = np.vstack([K, turn(k, place)])
+        => K = np.vstack([*(turn(x, t + 1) for t, x in enumerate(K)), turn(k, place)])
+the new token is forgotten | The new token sees itself, too: its key and value belong with the others.
+    K = np.vstack([K, turn(k, place)]) => pass ;; V = np.vstack([V, v]) => pass
+not scaled | The scores are divided by the root of the width.
+    K @ turn(q, place) / np.sqrt(len(q)) => K @ turn(q, place)
+turned back | The hands turn the wrong way round.
+    a * cos - b * sin, a * sin + b * cos => a * cos + b * sin, b * cos - a * sin
+"""

@@ -1,0 +1,39 @@
+"""How far does the slowest hand count?
+
+predict · ★ · 4 min · 04-transformer/3-where-am-i
+
+Llama 3 turns the queries and keys of heads that are 128 wide with the base 500,000. After how many places is its
+slowest hand round?
+
+1. How many hands does a head of 128 numbers have, and which number has the last one, counted from 0?
+2. The speed of hand i is base to the power of -2i/d, in radians a place.
+3. i is 63, so the exponent is 126/128; one round is 2π radians.
+
+About 2.6 million places, twenty times the 131,072 tokens that such a model reads. With the base 10,000 it would
+be 54,410. A larger base gives more room for long texts, and fewer hands that tell near places apart.
+"""
+
+import math
+
+D, BASE = 128, 500_000
+
+
+def answer():
+    return 2 * math.pi * BASE ** ((D - 2) / D)
+
+
+WITHIN = 10_000
+MISTAKES = """
+one hand too many | That is hand 64. The last of 64 hands is number 63, since they count from 0.
+    = 2 * math.pi * BASE
+in radians | That many places turn it by one radian. A round has 2π of them.
+    = BASE ** ((D - 2) / D)
+the exponent without its 2 | The exponent is 2i/d. With i/d the slowest hand would be as fast as the middle one.
+    = 2 * math.pi * BASE ** ((D - 2) / 2 / D)
+the exponent doubled | The exponent is 2i/d, and i stops at 63.
+    = 2 * math.pi * BASE ** (2 * (D - 2) / D)
+the base of 2017 | This model has the base 500,000.
+    = 2 * math.pi * 10_000 ** ((D - 2) / D)
+in degrees | Angles are in radians here.
+    = 360 * BASE ** ((D - 2) / D)
+"""

@@ -1,0 +1,87 @@
+"""Llama's pairs
+
+write · ★★ · 10 min · 04-transformer/3-where-am-i
+
+In Llama's published parameters number i of a head makes a pair with number i + d/2, for i = 0, 1, ..., d/2 - 1, and
+this pair turns at the speed of hand i, base 10,000. Turn X (n, d), whose rows stand at the given places (n,), in this
+layout; return (n, d) in this layout.
+
+1. Which slices are the first numbers of all pairs, and which the second?
+2. The speeds are those of the page: hand i has the exponent 2i/d, wherever its two numbers stand.
+3. Turn each pair as on the page, and put the first numbers back in front of the second ones.
+
+Parameters that were trained in one layout can be used in the other if the columns of W_Q and W_K change places, each
+pair's two next to each other. W_V stays as it is.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def turn_halves(X, places):
+    """Number i and number i + d/2 of each row, turned by the angle of hand i at the row's place; (n, d)."""
+    half = X.shape[1] // 2
+    angles = places[:, None] * 10_000.0 ** (-np.arange(half) / half)
+    cos, sin = np.cos(angles), np.sin(angles)
+    a, b = X[:, :half], X[:, half:]
+    return np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=1)
+
+
+def through_neighbours(X, places):
+    n, d = X.shape
+    N = X.reshape(n, 2, d // 2).transpose(0, 2, 1)
+    angles = np.outer(places, 10_000.0 ** (-np.arange(0, d, 2) / d))
+    R = np.array([[np.cos(angles), np.sin(angles)], [-np.sin(angles), np.cos(angles)]])
+    return np.einsum("nic,cxni->nxi", N, R).reshape(n, d)
+
+
+def two_products(X, places):
+    d = X.shape[1]
+    other = np.hstack([-X[:, d // 2 :], X[:, : d // 2]])
+    angles = np.tile(np.outer(places, 10_000.0 ** (-2 * np.arange(d // 2) / d)), 2)
+    return X * np.cos(angles) + other * np.sin(angles)
+
+
+def cases(rng):
+    def at(n, d, places):
+        return (*drawn(rng, (n, d)), np.asarray(places, dtype=float))
+
+    return {
+        "three places": at(3, 4, [0, 1, 2]),
+        "far along, and out of order": at(3, 6, [50, 7, 1000]),
+        "one hand": at(2, 2, [1, 3]),
+        "all sizes equal": at(4, 4, [2, 3, 4, 5]),
+    }
+
+
+VARIANTS = """
+    through_neighbours
+    two_products
+"""
+MISTAKES = """
+neighbours are the pairs | Neighbours were turned together. In this layout i goes with i + d/2.
+    a, b = X[:, :half], X[:, half:] => a, b = X[:, 0::2], X[:, 1::2]
+        ;; np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=1)
+        => np.stack([a * cos - b * sin, a * sin + b * cos], axis=2).reshape(X.shape)
+written as neighbours | The pairs are right, but the results were put side by side. They belong where the pairs
+  came from.
+    np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=1)
+        => np.stack([a * cos - b * sin, a * sin + b * cos], axis=2).reshape(X.shape)
+turned back | The hands turn the wrong way round.
+    cos, sin = np.cos(angles), np.sin(angles) => cos, sin = np.cos(angles), -np.sin(angles)
+the exponent without its 2 | The hands slow down half as fast as they should: the exponent is 2i/d, which is i over
+  the number of hands.
+    np.arange(half) / half => np.arange(half) / (2 * half)
+the exponent doubled | The hands slow down twice as fast as they should: the exponent is 2i/d, which is i over the
+  number of hands.
+    np.arange(half) / half => 2 * np.arange(half) / half
+the number of the row | Each row was turned by its number. It stands at its place, which is given.
+    places[:, None] * => np.arange(len(X))[:, None] *
+a reflection | One sign is wrong: the pair is mirrored, not turned.
+    a * cos - b * sin => a * cos + b * sin
+the halves exchanged | The first numbers of the pairs come first.
+    [a * cos - b * sin, a * sin + b * cos] => [a * sin + b * cos, a * cos - b * sin]
+all hands at one speed | Every hand turns at the same speed. Each has its own, which falls with its number.
+    10_000.0 ** (-np.arange(half) / half) => np.ones(half)
+"""
