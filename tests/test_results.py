@@ -259,6 +259,42 @@ def test_the_block_experiment_knows_who_knows_everything_and_who_knows_frequenci
     assert abs(block.share(block.gap(Says(False)))) < 0.02
 
 
+class LooksBack(torch.nn.Module):
+    """Says the symbol three places back, but only at the first `places`; then always the first symbol."""
+
+    def __init__(self, places: int) -> None:
+        super().__init__()
+        self.places = places
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        back = tokens.roll(3, dims=1)
+        back[:, self.places :] = 0
+        return torch.nn.functional.one_hot(back, 9)[..., :8].float()
+
+
+def test_the_experiment_on_places_sees_up_to_which_place_a_model_is_right():
+    where = script("where_am_i")
+    share = where.right_by_place(LooksBack(where.TRAINED))
+    assert np.isnan(share[:4]).all() and (share[4:32] == 1).all()
+    assert abs(share[32:].mean() - 1 / 8) < 4 * (7 / 64 / where.SIZE / 96) ** 0.5
+
+
+def test_texts_that_begin_anywhere_are_told_the_places_where_they_stand():
+    where = script("where_am_i")
+    torch.manual_seed(0)
+    model = where.Model("learned", anywhere=True)
+    tokens, _ = where.texts(2, where.TRAINED, seed=0)
+    firsts = set()
+    for _ in range(40):
+        model.places.grad = None
+        where.answers(model.train(), tokens).sum().backward()
+        reached = model.places.grad.abs().sum(dim=1).nonzero().flatten()
+        assert len(reached) == where.TRAINED and reached[-1] - reached[0] == where.TRAINED - 1
+        firsts.add(int(reached[0]))
+    assert len(firsts) > 20 and max(firsts) <= where.LONGEST - where.TRAINED
+    assert torch.equal(model.eval()(tokens), model(tokens)), "tested from place 0"
+
+
 def test_rivals_of_the_block_have_as_many_parameters():
     block = script("block")
 
@@ -277,6 +313,7 @@ SMALL = {  # an arm of each experiment on the shared runner, and what makes its 
     "one_head": ("induction", "1 head", {"size": 20}),
     "pruning": ("recall", "three layers", {"size": 5, "orders": 2}),
     "block": ("four layers", "no norm", {}),
+    "where_am_i": ("positions", "rotary", {}),
 }
 
 
