@@ -62,6 +62,76 @@ def test_the_score_of_turned_vectors_depends_on_their_distance_only(rng):
         assert abs(scores[0] - (q @ k.T).item()) > 1e-3
 
 
+def test_a_hand_is_round_after_its_wavelength_and_the_longest_of_512_is_60611_places():
+    lengths = positional.wavelengths(512)
+    assert_close(lengths[[0, -1]], 2 * np.pi * np.array([1, 10_000 ** (510 / 512)]), "float64")
+    assert_close(lengths[1:] / lengths[:-1], np.full(255, 10_000 ** (2 / 512)), "float64")
+    assert round(lengths[-1]) == 60_611
+    assert_close(np.diag(positional.angles(lengths, 512)), np.full(256, 2 * np.pi), "float64")
+
+
+def test_four_hands_of_eight_numbers_are_slower_by_ten_each():
+    assert_close(positional.angles(np.ones(1), 8)[0], np.array([1, 1e-1, 1e-2, 1e-3]), "float64")
+
+
+def test_a_clock_of_four_numbers_has_a_hand_for_steps_and_one_for_hundreds():
+    t = np.arange(7)
+    table = np.stack([np.sin(t), np.cos(t), np.sin(t / 100), np.cos(t / 100)], axis=1)
+    assert_close(positional.sinusoids(7, 4), table, "float64")
+
+
+def test_each_hand_has_length_one_and_the_sine_alone_does_not_tell_two_hands_apart():
+    hands = positional.sinusoids(40, D).reshape(40, -1, 2)
+    assert_close(np.linalg.norm(hands, axis=-1), np.ones((40, D // 2)), "float64")
+    up, right = positional.rotary(np.array([[1.0, 0.0]] * 2), np.array([np.pi / 6, 5 * np.pi / 6])).T
+    assert_close(right, np.array([0.5, 0.5]), "float64")
+    assert_close(up, np.array([1, -1]) * 3**0.5 / 2, "float64")
+
+
+def test_the_turn_is_the_rule_for_the_cosine_and_the_sine_of_a_sum(rng):
+    a, b = rng.uniform(-9, 9, size=(2, N))
+    turned = positional.rotary(np.stack([np.cos(a), np.sin(a)], axis=1), b)
+    assert_close(turned, np.stack([np.cos(a + b), np.sin(a + b)], axis=1), "float64")
+
+
+def test_a_product_of_two_places_entry_by_entry_is_no_place_unless_hands_are_complex_numbers():
+    P, k = positional.sinusoids(60, 16), 7
+    assert abs(P[:-k] * P[k] - P[k:]).max() > 1
+    Z = P[:, 1::2] + 1j * P[:, 0::2]
+    assert_close(abs(Z[:-k] * Z[k] - Z[k:]).max(), 0.0, "float64")
+
+
+def test_a_product_of_places_is_a_sum_of_cosines_of_their_distance():
+    P = positional.sinusoids(60, 16)
+    distance = np.arange(60)[:, None] - np.arange(60)
+    hands = P.reshape(60, -1, 2)
+    bands = np.cos(distance[..., None] * positional.angles(np.ones(1), 16)[0])
+    assert_close(np.einsum("mic,nic->mni", hands, hands), bands, "float64")
+    assert_close(P @ P.T, bands.sum(axis=-1), "float64")
+    assert_close(
+        P @ P.T, positional.sinusoids(160, 16)[100:] @ positional.sinusoids(160, 16)[100:].T, "float64"
+    )
+    assert np.diff((P @ P.T)[0]).max() > 0, "farther is not always less"
+
+
+def test_a_query_that_is_turned_back_looks_three_places_back_from_anywhere():
+    U = positional.sinusoids(3000, 32)
+    back = positional.rotary(U[:, _sine_last(32)], np.full(3000, -3.0))[:, _sine_last(32)]
+    for m in (3, 20, 2999):
+        assert (U[: m + 1] @ back[m]).argmax() == m - 3
+
+
+def test_values_are_not_turned_and_nothing_is_learned():
+    from attnlib.nn.multihead import MultiHeadAttention
+
+    turn = twin.Rotary(4, longest=9)
+    assert not list(turn.parameters())
+    layer, X = MultiHeadAttention(d_model=8, n_heads=2, causal=True), torch.randn(1, 3, 8)
+    first = layer(X, positions=turn)[:, :1]  # the first token sees itself alone: its own value comes back
+    assert_close(first, layer(X)[:, :1], "float32")
+    assert (layer(X, positions=turn) - layer(X)).abs().max() > 1e-3
+
+
 @pytest.mark.parametrize("name", ["rotary", "rotary_halves"])
 def test_turning_back_is_the_backward_in_both_layouts(name, rng):
     X, dY, places = rng.normal(size=(B, N, D)), rng.normal(size=(B, N, D)), rng.uniform(0, 9, size=N)

@@ -17,6 +17,7 @@ from attnlib.interpret.importance import (
 from attnlib.interpret.patterns import mass_on
 from attnlib.models.stack import POSITIONS, Stack, StackConfig
 from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.nn.positional import sinusoids
 from attnlib.testing import assert_close
 from attnlib.train.toy import TEST_SEED, answer_accuracy, answer_scores, examples, train_stack
 
@@ -97,6 +98,30 @@ def test_the_stack_explains_what_it_cannot_do():
         StackConfig(VOCAB, OUT, positions="rotary")
     with pytest.raises(ValueError, match="the learned table places longest=7 tokens; got 8"):
         tiny()(tokens(N + 1))
+
+
+@pytest.mark.parametrize("kind", ["learned", "sinusoid"])
+def test_positions_are_added_to_the_tokens(kind):
+    model = tiny(positions=kind)
+    with capture(model) as seen:
+        model(tokens())
+    n, d = seen["embed"].shape[-2:]
+    table = model.positions.table.weight[:n] if kind == "learned" else sinusoids(n, d)
+    assert_close(seen["positions"], seen["embed"] + table, "float32")
+
+
+def test_behind_the_last_row_of_a_table_no_token_can_be_placed():
+    with pytest.raises(ValueError, match="It has no row for a place it never saw"):
+        tiny()(tokens(N + 1))
+
+
+def test_rows_of_a_table_that_no_text_reached_stay_as_they_were():
+    torch.manual_seed(0)
+    config = StackConfig(OUT, OUT, d_model=8, longest=9)
+    first = Stack(config).positions.table.weight.detach()  # the same seed as in training
+    model = train_stack(config, lambda seed: look_back(5, 6, OUT, 2, seed=seed), steps=3, seed=0)
+    moved = (model.positions.table.weight.detach() - first).abs().amax(dim=1)
+    assert (moved[:6] > 0).all() and (moved[6:] == 0).all()
 
 
 # --- training on a task --------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The twin of `attnlib.reference.positional`: where a token stands, in PyTorch.
 
-The book meets eq-simple-index and eq-normalised-index in Chapter 2; Chapter 4 derives the rest.
+The book meets eq-simple-index and eq-normalised-index in Chapter 2, and derives eq-sinusoids, eq-shift and eq-relative
+in Chapter 4.
 """
 
 import math
@@ -51,7 +52,7 @@ def angles(
 def sinusoids(
     n: Number[int, "1.."], d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Tensor, "{n} {d}"]:
-    """Sines and cosines of falling frequency, side by side: each pair of coordinates is a hand of a clock.
+    """Sines and cosines of falling frequency, side by side: each pair is a hand of a clock (eq-sinusoids).
 
     >>> sinusoids(2, 2)
     tensor([[0.0000, 1.0000],
@@ -65,7 +66,7 @@ def sinusoids(
 def rotary(
     X: Float[Tensor, "*b n 2pairs"], positions: Float[Tensor, "n"], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Tensor, "*b n 2pairs"]:
-    """Turn each pair of neighbouring coordinates by its angle at the vector's position."""
+    """Turn each pair of neighbouring coordinates by its angle at the vector's position (eq-relative)."""
     return _turn_neighbours(X, *_hands(angles(positions, X.shape[-1], base)))
 
 

@@ -1,7 +1,7 @@
 """Where a token stands, told to a model that cannot see it: by numbers that are added, or by turning queries and keys.
 
-The book meets eq-simple-index and eq-normalised-index in Chapter 2; Chapter 4 derives the rest. The twin, where
-autograd does the backward, is `attnlib.nn.positional`.
+The book meets eq-simple-index and eq-normalised-index in Chapter 2, and derives eq-sinusoids, eq-shift and eq-relative
+in Chapter 4. The twin, where autograd does the backward, is `attnlib.nn.positional`.
 """
 
 import numpy as np
@@ -56,7 +56,7 @@ def angles(
 def sinusoids(
     n: Number[int, "1.."], d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Array, "{n} {d}"]:
-    """Sines and cosines of falling frequency, side by side: each pair of coordinates is a hand of a clock.
+    """Sines and cosines of falling frequency, side by side: each pair is a hand of a clock (eq-sinusoids).
 
     >>> sinusoids(2, 2).round(4)
     array([[0.    , 1.    ],
@@ -70,7 +70,7 @@ def sinusoids(
 def rotary(
     X: Float[Array, "*b n 2pairs"], positions: Float[Array, "n"], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Array, "*b n 2pairs"]:
-    """Turn each pair of neighbouring coordinates by its angle at the vector's position.
+    """Turn each pair of neighbouring coordinates by its angle at the vector's position (eq-relative).
 
     Queries and keys are turned, values are not: a score then depends on how far apart the two stand, not on where.
 
