@@ -9,8 +9,8 @@ slowest hand round?
 2. The speed of hand i is base to the power of -2i/d, in radians a place.
 3. i is 63, so the exponent is 126/128; one round is 2π radians.
 
-About 2.6 million places, twenty times the 131,072 tokens that such a model reads. With the base 10,000 it would
-be 54,410. A larger base gives more room for long texts, and fewer hands that tell near places apart.
+About 2.6 million places, many more than the 8,192 tokens of the texts that it was trained on. With the base 10,000
+it would be 54,410. A larger base gives more room for long texts, and fewer hands that tell near places apart.
 """
 
 import math

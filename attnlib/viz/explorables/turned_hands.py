@@ -1,6 +1,6 @@
 """A query and a key turned to their places, pair by pair, as hands of clocks; and the score at every distance.
 
-The book derives it in eq-rotary and eq-relative (Chapter 4). The words say nothing here: all keys are alike, and the
+The book derives it in eq-relative (Chapter 4). The words say nothing here: all keys are alike, and the
 query is a key that was turned back by `look` places.
 """
 
@@ -23,7 +23,7 @@ class TurnedHands(Explorable):
     QUESTION = (
         "Which keys does the query take for the one three places back, and does it matter where it stands?"
     )
-    SIZE = (480, 760)
+    SIZE = (448, 840)
     _esm, _css = script("turned_hands"), style("turned_hands")
 
     place = traitlets.Int(40, min=SPAN, max=1000).tag(sync=True)
