@@ -18,7 +18,7 @@ import numpy as np
 
 
 def inputs_and_targets(tokens, lengths, start, stop):
-    """What is read and what must be said, each (b, n + 1); -1 where nothing is asked."""
+    """What is read and what must be said; both (b, n + 1)."""
     b, n = tokens.shape
     inputs = np.concatenate([np.full((b, 1), start), tokens], axis=1)
     targets = np.concatenate([tokens, np.full((b, 1), stop)], axis=1)
