@@ -21,9 +21,8 @@ class Letters:
 
     def __init__(self, task: str, tree: ast.FunctionDef) -> None:
         self.parameters = [argument.arg for argument in tree.args.args]
-        words = set(re.findall(r"\b[A-Za-z]\w*\b", task))
-        local = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & words
-        self.known = set(self.parameters) | {name for name in local if len(name) <= 5}
+        local = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        self.known = set(self.parameters) | {name for name in local & letters(task) if len(name) <= 5}
 
     def of(self, node: ast.AST) -> str:
         """The name itself, or the part with some names, or a part."""
@@ -42,6 +41,18 @@ class Letters:
         """What two sides are called, so that they can be told apart."""
         names = self.of(left), self.of(right)
         return names if names[0] != names[1] else ("the first part", "the second part")
+
+
+def letters(task: str) -> set[str]:
+    """The names that a task uses as names: a plain word, such as rows, is one only in code or in a formula.
+
+    >>> found = letters("Write W_O and `mask` for the rows of X, with $alpha$ = 2.")
+    >>> sorted(found & {"W_O", "X", "alpha", "mask", "rows", "for"})
+    ['W_O', 'X', 'alpha', 'mask']
+    """
+    words = set(re.findall(r"\b[A-Za-z]\w*\b", task))
+    marked = set(re.findall(r"[A-Za-z]\w*", " ".join(re.findall(r"`[^`]*`|\$[^$]*\$", task))))
+    return {word for word in words if len(word) <= 2 or not (word.isalpha() and word.islower())} | marked
 
 
 class Place:
