@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from attnlib.exercises.__main__ import start_of
 from attnlib.exercises.engine import learner
-from attnlib.exercises.engine.exporting import exported
+from attnlib.exercises.engine.exporting import exported, start_of
 from attnlib.exercises.engine.model import AnswerExercise, CodeExercise
 from attnlib.exercises.engine.registry import exercises
 

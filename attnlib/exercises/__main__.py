@@ -22,7 +22,7 @@ from pathlib import Path
 from attnlib.exercises.classroom import command
 from attnlib.exercises.engine import learner, store
 from attnlib.exercises.engine.errors import trimmed
-from attnlib.exercises.engine.model import CodeExercise, Exercise
+from attnlib.exercises.engine.exporting import start_of
 from attnlib.exercises.engine.registry import exercises, find
 from attnlib.exercises.engine.results import Result
 
@@ -39,19 +39,8 @@ def list_all() -> int:
 
 def show(id: str) -> int:
     """The task and a file to start from, as Python text."""
-    one = find(id, "show")
-    print(f'"""{one.title}\n\n{one.task}\n"""\n')
-    print(start_of(one), end="")
+    print(start_of(find(id, "show")), end="")
     return 0
-
-
-def start_of(one: Exercise) -> str:
-    """The code that an answer starts from."""
-    if isinstance(one, CodeExercise):
-        return (
-            f'{one.preamble}\nfrom attnlib.exercises import exercise\n\n\n@exercise("{one.id}")\n{one.stub}'
-        )
-    return f'from attnlib.exercises import check\n\ncheck("{one.id}", ...)\n'
 
 
 def check_file(path: Path) -> int:

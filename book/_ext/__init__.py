@@ -25,6 +25,7 @@ Bottom-up, each module uses only those above it:
     plain      a page's text in plain words
     reading    how long a notebook takes, and the map of its chapter
     listing    the pages Systems, Equations and Claims
+    answering  where an exercise is answered in the page
     exercises  the index of the exercises, and their folded solutions
     finding    what the search searches
     way        where one is, and what comes next
@@ -47,6 +48,7 @@ from sphinx.application import Sphinx
 
 from . import (
     anchors,
+    answering,
     api,
     apilinks,
     badges,
@@ -74,7 +76,7 @@ from . import (
 
 MODULES = (
     facts, badges, anchors, frames, figures, explorables, cells, maths,
-    uses, api, apilinks, notation, glossary, reading, listing, exercises, finding,
+    uses, api, apilinks, notation, glossary, reading, listing, answering, exercises, finding,
     way, start, foot, bibliography, pages, sitefiles, styles,
 )  # fmt: skip
 

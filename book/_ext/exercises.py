@@ -30,6 +30,7 @@ from attnlib.exercises.engine.model import (
 from attnlib.exercises.engine.registry import CHAPTERS, chapter, exercises
 
 from .anchors import register
+from .answering import AnswerForm
 from .frames import Frame
 from .marked import marked
 
@@ -186,7 +187,10 @@ class FoldedHelp(SphinxTransform):
             for anchor in by_anchor.keys() & set(frame["ids"]):
                 one = by_anchor[anchor]
                 page = f"{'../' * (self.env.docname.count('/') - 1)}solutions-{one.page[:2]}.html"
-                frame.extend([*hints(one.hints), *folded("Solution", *answer(one), link(page, one))])
+                frame.extend(hints(one))
+                if isinstance(one, ProofExercise):
+                    frame.extend(folded("Mark your proof", AnswerForm(id=one.id, cell="")))
+                frame.extend(folded("Solution", *answer(one), link(page, one), helps=one.id))
 
 
 CHECKS = re.compile(r'check\("[a-z-]+\.[a-z0-9-]+",[^\n]*\)\s*')
@@ -205,16 +209,19 @@ class MarkChecks(SphinxTransform):
                     cell["classes"].append("cell-check")
 
 
-def folded(title: str, *inside: nodes.Node) -> list[nodes.Node]:
-    opened = nodes.raw("", f"<details><summary>{escape(title)}</summary>", format="html")
+def folded(title: str, *inside: nodes.Node, helps: str = "") -> list[nodes.Node]:
+    """A fold; a script notes whom it helped, an exercise or `id number` of its hint."""
+    data = f' data-help="{helps}"' if helps else ""
+    opened = nodes.raw("", f"<details{data}><summary>{escape(title)}</summary>", format="html")
     return [opened, *inside, nodes.raw("", "</details>", format="html")]
 
 
-def hints(texts: tuple[str, ...], number: int = 1) -> list[nodes.Node]:
+def hints(one: Exercise, number: int = 1) -> list[nodes.Node]:
     """Each hint holds the next one, so that nobody reads two at once."""
-    if not texts:
+    if number > len(one.hints):
         return []
-    return folded(f"Hint {number}", nodes.paragraph("", "", *marked(texts[0])), *hints(texts[1:], number + 1))
+    text = nodes.paragraph("", "", *marked(one.hints[number - 1]))
+    return folded(f"Hint {number}", text, *hints(one, number + 1), helps=f"{one.id} {number}")
 
 
 def answer(one: Exercise) -> list[nodes.Node]:

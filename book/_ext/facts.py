@@ -31,7 +31,7 @@ class PageFacts:
     )  # what the notebook imports from attnlib: local -> listed name
     used: set[str] = field(default_factory=set)  # listed names of what its code mentions
     minutes: int = 0  # to read a notebook
-    exercises: int = 0
+    exercises: list[str] = field(default_factory=list)  # their ids
     verdicts: list[tuple[str, str, int]] = field(default_factory=list)  # (claim id, verdict, line)
     entries: list[Entry] = field(default_factory=list)  # what the search finds
     explorables: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (script, style)

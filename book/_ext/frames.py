@@ -46,6 +46,11 @@ class Head(nodes.General, nodes.TextElement):
     """The title line of a frame."""
 
 
+def id_of(frame: Frame) -> str:
+    """The id of an exercise, as its title line says it."""
+    return next((node.astext() for node in frame.findall(nodes.inline) if "frame-id" in node["classes"]), "")
+
+
 def chip(text: str, *looks: str) -> nodes.Node:
     """One item of a title line."""
     return nodes.inline(text, text, classes=list(looks))

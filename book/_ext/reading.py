@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from .facts import facts_of
-from .frames import Frame
+from .frames import Frame, id_of
 from .teaching import SECTION, number
 
 WORDS_A_SECOND = 200 / 60
@@ -57,7 +57,7 @@ def collect(app: Sphinx, document: nodes.document) -> None:
     if number(app.env.docname):
         facts = facts_of(app.env)
         facts.minutes = max(1, round(sum(map(seconds, in_sight(document))) / 60))
-        facts.exercises = sum(frame["kind"] == "exercise" for frame in document.findall(Frame))
+        facts.exercises = [id_of(frame) for frame in document.findall(Frame) if frame["kind"] == "exercise"]
 
 
 def chapter_of(env: BuildEnvironment, page: str) -> list[str]:
@@ -71,7 +71,8 @@ def facts_line(env: BuildEnvironment, page: str, to_read: str = " to read") -> s
     facts = facts_of(env, page)
     parts = [f"{facts.minutes} min{to_read}"]
     if facts.exercises:
-        parts.append(f"{facts.exercises} exercise{'s' if facts.exercises > 1 else ''}")
+        count = len(facts.exercises)
+        parts.append(f"{count} exercise{'s' if count > 1 else ''}")
     return " · ".join(parts)
 
 

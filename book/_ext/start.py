@@ -53,8 +53,9 @@ class AddSections(SphinxTransform):
             return
         sentence, entry = citation(root)
         text = (
-            "Pages that you have read to their end carry a mark in the contents. It is kept in this browser and sent "
-            "to nobody; with a saved copy you can take it to another one."
+            "Pages that you have read to their end carry a mark in the contents, and a bar below a chapter's name says "
+            "how many of its exercises you have solved. This is kept in your browser, sent to nobody. A saved copy can "
+            "be loaded in another one, and in Python by load_progress; Python's own progress file can be loaded here."
         )
         kept = [nodes.paragraph("", text), nodes.raw("", KEPT, format="html")]
         cite = [nodes.paragraph("", sentence), nodes.literal_block(entry, entry, language="none")]

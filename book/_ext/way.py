@@ -57,7 +57,7 @@ def notebooks(env: BuildEnvironment) -> list[str]:
 
 
 def numbered(app: Sphinx, html: str, here: str) -> str:
-    """A page whose contents show numbers, and say of each notebook which one it is and how many exercises it has."""
+    """A page whose contents show numbers, and say of each notebook which one it is and which exercises it has."""
     roads = app.course_side_roads  # type: ignore[attr-defined]
 
     def entry(found: re.Match[str]) -> str:
@@ -66,10 +66,10 @@ def numbered(app: Sphinx, html: str, here: str) -> str:
         page = page.removesuffix(".html")
         if not number(page):
             return found[0]
-        count = pages(app.env)[page].exercises if page in pages(app.env) else 0
+        ids = " ".join(pages(app.env)[page].exercises) if page in pages(app.env) else ""
         road = ' <span class="side-road">side road</span>' if page in roads else ""
         inside = f'<span class="nr">{number(page)}</span> <span class="name">{title}{road}</span>'
-        data = f'data-page="{escape(page)}" data-exercises="{count}"'
+        data = f'data-page="{escape(page)}" data-exercises="{ids}"'
         return f'<li class="toctree-l1{looks}" {data}><a class="{link}" href="{href}">{inside}</a></li>'
 
     return ENTRY.sub(entry, html)

@@ -1,10 +1,10 @@
-"""The exercises that are answered with a number or a choice as plain data, for a page that checks without Python."""
+"""What leaves Python: the answers as plain data, for a page that checks without it, and the code to start from."""
 
 from typing import Any
 
 import numpy as np
 
-from attnlib.exercises.engine.model import AnswerExercise
+from attnlib.exercises.engine.model import AnswerExercise, CodeExercise, Exercise
 from attnlib.exercises.engine.registry import exercises
 
 
@@ -50,3 +50,12 @@ def as_data(one: AnswerExercise) -> dict[str, Any]:
 def plain(value: Any) -> Any:
     """A choice as it is, a number as a float, an array as nested lists."""
     return value if isinstance(value, str) else np.asarray(value, dtype=float).tolist()
+
+
+def start_of(one: Exercise) -> str:
+    """The task, and the code that an answer starts from."""
+    quotes = 'r"""' if "\\" in one.task else '"""'
+    head = f'{quotes}{one.title}\n\n{one.task}\n"""\n\n'
+    if isinstance(one, CodeExercise):
+        return f'{head}{one.preamble}\nfrom attnlib.exercises import exercise\n\n\n@exercise("{one.id}")\n{one.stub}'
+    return f'{head}from attnlib.exercises import check\n\ncheck("{one.id}", ...)\n'
