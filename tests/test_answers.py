@@ -106,7 +106,14 @@ def test_a_number_may_be_written_as_people_write_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[[3, 3, 3], [0, -1, -2]]", "3 3 3; 0 -1 -2", "3, 3, 3\n0, -1, -2", "((3,3,3),(0,-1,-2))"]
+    "text",
+    [
+        "[[3, 3, 3], [0, -1, -2]]",
+        "3 3 3; 0 -1 -2",
+        "3, 3, 3\n0, -1, -2",
+        "((3,3,3),(0,-1,-2))",
+        "[[6/2, sqrt(9), 3],\n [0, -1, -(1 + 1)]]",
+    ],
 )
 def test_a_table_may_be_written_as_people_write_it(text: str) -> None:
     exercise = exported()[HAND]
@@ -309,7 +316,7 @@ def test_pages_and_python_read_each_others_files(browser: Any, origin: str, tmp_
         assert store.write(of_python, {CODE: record})
         page.locator(".progress-tools input").set_input_files(of_python)
         bar(page).wait_for()
-        assert "1 exercises solved" in page.locator(".progress-said").inner_text()
+        assert "1 exercises solved" in (page.locator(".progress-said").text_content() or "")
         page.evaluate(f"() => courseProgress.tried('{SCALE}', false)")
         with page.expect_download() as saved:
             page.get_by_role("button", name="Save a copy").click()

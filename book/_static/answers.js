@@ -54,8 +54,9 @@
 
   /* Rows of numbers: [[1, 2], [3, 4]], or 1 2; 3 4. A single row is a list of numbers. */
   const rowsOf = (text) => {
-    const rows = text.match(/[[(][^[\]()]*[\])]/g) || text.split(/[;\n]/).filter((row) => row.trim());
-    return rows.map((row) => row.replace(/[[\]()]/g, "").trim().split(/\s*,\s*|\s+/).filter(Boolean).map(numberOf));
+    const rows = text.match(/\[[^[\]]*\]/g) || text.match(/\([^()]*,[^()]*\)/g) || text.split(/[;\n]/).filter((row) => row.trim());
+    const inside = rows.map((row) => row.trim().replace(/^[[(](.*)[\])]$/s, "$1").trim());
+    return inside.map((row) => row.split(row.includes(",") ? "," : /\s+/).map(numberOf));
   };
   const isTable = (value) => Array.isArray(value[0]);
   const read = (text, like) => {
@@ -127,7 +128,7 @@
       const done = boxes.filter((box) => box.checked).length;
       const all = done === boxes.length;
       stateOf(form, all ? "passed" : "");
-      progress.tried(form.dataset.id, all);
+      if (all) progress.tried(form.dataset.id, true);
       tell(form, `${done} of ${boxes.length}${all ? ", by your own marks. Compare with the proof in the solutions." : "."}`);
     });
   };
