@@ -10,6 +10,8 @@ from attnlib.data.bpe.alphabet import spelled
 from attnlib.data.results import load_result
 from attnlib.nn.cache import KeyValueCache
 from attnlib.nn.multihead import MultiHeadAttention
+from benchmarks import generation, training_step
+from benchmarks.gpt_peers import peers
 from benchmarks.multihead_memory import KINDS, SIZES, exponent
 from benchmarks.multihead_step import PAIRS, BareStep
 from benchmarks.multihead_time import Bare, Naive, PyTorch
@@ -117,3 +119,43 @@ def test_the_stored_tokenizer_learned_what_its_peer_learned_within_the_time_aske
         assert found["bytes"] == n_bytes and found["merges"] == n_merges and found["the_same_merges"]
         assert found["attnlib"]["wall_s"] <= seconds
     assert stored["streaming"]["bytes"] == 5_000_000 and stored["streaming"]["extra_bytes"] < 1_000_000
+
+
+@torch.no_grad()
+def test_both_write_the_same_tokens():
+    """A race of equals: greedy, from a cache that holds the text, ours and Hugging Face's."""
+    ours, theirs = (model.eval() for model in peers(97, longest=max(generation.CONTEXTS)))
+    work = generation.contestants(ours, theirs)
+    for context in generation.CONTEXTS:
+        first = [work[f"{name} {context}"]() for name in (generation.OURS, generation.THEIRS)]
+        again = [work[f"{name} {context}"]() for name in (generation.OURS, generation.THEIRS)]
+        assert torch.equal(*first) and torch.equal(*again) and torch.equal(first[0], again[0])
+
+
+def test_a_written_token_costs_little_more_in_a_longer_text_and_less_than_elsewhere():
+    stored = load_result("generation")
+    assert tuple(stored["contexts"]) == generation.CONTEXTS
+    small = stored["vocab"]["512"]
+    ours, theirs = (small["exponent"][name] for name in (generation.OURS, generation.THEIRS))
+    assert abs(ours - generation.exponent(small["ms_per_token"][generation.OURS])) < 0.01
+    assert ours < theirs and ours < 0.3
+    assert all(found["median"] >= 1.6 for found in small["times_as_fast"])
+    assert all(found["median"] > 1 for found in stored["vocab"]["50257"]["times_as_fast"])
+
+
+def test_a_step_of_training_has_their_loss_is_faster_and_takes_the_memory_that_was_counted():
+    stored = load_result("training-step")
+    loss = stored["loss"]
+    assert all(abs(value - loss[training_step.THEIRS]) < 1e-5 for value in loss.values())
+    assert stored["times_as_fast"][training_step.OURS]["low"] > 1.1
+    peak, predicted = stored["peak_bytes"], stored["predicted_bytes"]
+    assert 1 / 1.1 < peak[training_step.OURS] / predicted < 1.1 < peak[training_step.THEIRS] / predicted
+
+
+def test_the_peak_of_a_step_is_what_was_counted(monkeypatch):
+    monkeypatch.setattr(training_step, "LENGTH", 64)
+    config, arms = training_step.losses()
+    model, loss = arms[training_step.OURS]
+    predicted = training_step.predicted_bytes(config)
+    found = training_step.peak_bytes(model, training_step.step(model, loss))
+    assert 1 / 1.1 < found / predicted < 1.1

@@ -113,3 +113,43 @@ def test_the_days_of_gpt_3_are_those_its_paper_counts():
     assert costs.days(175e9, 300e9, flops=2e15, utilisation=0.5) == costs.days(
         175e9, 300e9, flops=1e15, utilisation=1
     )
+
+
+SIZES = {model.name: model for model in costs.PUBLISHED}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_count_of_the_matrices_comes_near_the_size_that_is_told(name):
+    model = SIZES[name]
+    assert abs(model.counted() / model.told - 1) < 0.04
+
+
+@pytest.mark.parametrize(
+    ("name", "preset"),
+    [
+        ("GPT-2", gpt.gpt2_xl),
+        ("GPT-3", gpt.gpt3),
+        ("Megatron-LM", gpt.megatron_8b),
+        ("Turing-NLG", gpt.turing_nlg),
+    ],
+)
+def test_the_count_leaves_out_biases_norms_and_places(name, preset):
+    assert 0 < 1 - SIZES[name].counted() / gpt.n_parameters(preset()) < 0.003
+
+
+def test_a_transformer_of_2017_has_a_second_attention_in_half_of_its_blocks():
+    """6 + 6 blocks with d=512 and a shared table of 37,000 are 62.98 million; with d=1,024 they are 214 million."""
+    for name, million in (("Transformer base", 62.98), ("Transformer big", 214.04)):
+        d, vocab = SIZES[name].d_model, SIZES[name].vocab
+        encoder, decoder = 4 * d**2 + 8 * d**2, 2 * 4 * d**2 + 8 * d**2
+        assert (
+            SIZES[name].counted()
+            == 6 * encoder + 6 * decoder + vocab * d
+            == pytest.approx(1e6 * million, rel=1e-4)
+        )
+
+
+def test_the_told_cost_of_gopher_is_a_dollar_for_each_chip_and_hour():
+    """4,096 chips for 920 hours, 38 days; at 123e12 operations a second each they reached 0.3 of their peak."""
+    hours = 24 * costs.days(280e9, 300e9, flops=4096 * 123e12, utilisation=0.30)
+    assert 4096 * 920 * 1 == 3_768_320 and abs(hours / 920 - 1) < 0.03 and abs(920 / 24 - 38) < 0.5

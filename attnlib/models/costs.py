@@ -4,9 +4,11 @@ The book derives it in eq-parameters, eq-multiplications, eq-activations and eq-
 against the thing: the model's tensors, PyTorch's counter of operations, what autograd keeps, a cache.
 """
 
+from typing import NamedTuple
+
 from attnlib.models.gpt import GPTConfig
 
-ADAM = 4  # copies of each parameter while training: itself, its gradient, and Adam's two averages
+ADAM = 3  # numbers that are kept of each parameter from step to step: itself, and Adam's two averages
 
 
 def widths(config: GPTConfig) -> tuple[int, int, int]:
@@ -73,6 +75,12 @@ def activations(config: GPTConfig, b: int, n: int) -> int:
     return b * n * (config.n_layers * block + 2 * d + 2 + config.vocab)
 
 
+def training_numbers(config: GPTConfig, b: int, n: int) -> int:
+    """The most numbers that a training step with Adam holds at once: gradients come while activations go."""
+    learned = parameters(config)
+    return ADAM * learned + max(learned, activations(config, b, n))
+
+
 def cache_bytes(config: GPTConfig, n: int, bytes_each: int = 2) -> int:
     """Keys and values of n tokens in all layers; heads that are shared are held once; eq-cache-size.
 
@@ -96,3 +104,35 @@ def days(n_parameters: float, tokens: float, flops: float, utilisation: float) -
     3646
     """
     return 6 * n_parameters * tokens / (flops * utilisation) / 86_400
+
+
+class Published(NamedTuple):
+    """A model that is known by its size: what it is said to have, and what a count of its matrices needs."""
+
+    name: str
+    n_layers: int
+    d_model: int
+    vocab: int
+    told: float  # parameters
+    per_layer: int = 12  # numbers in a block's matrices, in squares of the width
+
+    def counted(self) -> int:
+        """Matrices of all blocks and one table: eq-parameters."""
+        return self.per_layer * self.n_layers * self.d_model**2 + self.vocab * self.d_model
+
+
+PUBLISHED = (
+    Published(
+        "Transformer base", 12, 512, 37_000, 65e6, per_layer=14
+    ),  # 12 in six blocks, 16 in those of the decoder
+    Published("Transformer big", 12, 1024, 37_000, 213e6, per_layer=14),
+    Published("BERT base", 12, 768, 30_522, 110e6),
+    Published("BERT large", 24, 1024, 30_522, 340e6),
+    Published("XLNet large", 24, 1024, 32_000, 340e6),
+    Published("RoBERTa", 24, 1024, 50_265, 355e6),
+    Published("GPT-2", 48, 1600, 50_257, 1.5e9),
+    Published("Megatron-LM", 72, 3072, 51_200, 8.3e9),
+    Published("Turing-NLG", 78, 4256, 50_257, 17e9),
+    Published("GPT-3", 96, 12_288, 50_257, 175e9),
+    Published("Gopher", 80, 16_384, 32_000, 280e9, per_layer=13),  # one more matrix for relative positions
+)

@@ -1,0 +1,54 @@
+"""When does arithmetic take over?
+
+write · ★★ · 8 min · 04-transformer/9-what-it-costs
+
+A machine makes `flops` floating-point operations a second and brings `bandwidth` bytes a second from its memory; a
+number takes `bytes_each` bytes. m tokens are multiplied with one large matrix, whose numbers are brought once for
+all of them; what the tokens themselves take may be left out. For how many tokens m does the arithmetic take just as
+long as the bringing? Return m, which need not be whole.
+
+1. For one number of the matrix: how long is it on its way? How long do its m multiply-adds take?
+2. A multiply-add is two operations.
+3. Set bytes_each / bandwidth equal to 2 m / flops.
+
+Below this number a machine waits for its memory, and more tokens are free. It is why a server answers many people at
+once, and why a text is read so much faster than it is written.
+"""
+
+
+def ridge(flops, bandwidth, bytes_each):
+    """Tokens at which arithmetic takes as long as bringing the matrix."""
+    return flops * bytes_each / (2 * bandwidth)
+
+
+def by_times(flops, bandwidth, bytes_each):
+    bringing = bytes_each / bandwidth
+    multiplying = 2 / flops
+    return bringing / multiplying
+
+
+def cases(rng):
+    return {
+        "round numbers": (120.0, 3.0, 4.0),
+        "half precision": (120.0, 3.0, 2.0),
+        "a GPU": (312e12, 2.0e12, 2.0),
+        "a processor": (1.5e11, 2.5e10, 4.0),
+    }
+
+
+VARIANTS = """
+    by_times
+    flops * bytes_each / (2 * bandwidth) => (flops / 2) / (bandwidth / bytes_each)
+"""
+MISTAKES = """
+a multiply-add is one operation | Each number costs a multiplication and an addition for each token: two operations.
+    / (2 * bandwidth) => / bandwidth
+a number takes one byte | What comes each second are bytes; a number takes bytes_each of them.
+    flops * bytes_each => flops
+more bytes, fewer tokens | A number of more bytes is longer on its way, so more tokens can be multiplied meanwhile.
+    flops * bytes_each / (2 * bandwidth) => flops / (2 * bandwidth * bytes_each)
+upside down | That is the other way round: a machine that computes fast has to wait for its memory.
+    flops * bytes_each / (2 * bandwidth) => 2 * bandwidth / (flops * bytes_each)
+two in the wrong place | The two operations make the arithmetic longer, so fewer tokens are enough.
+    / (2 * bandwidth) => * 2 / bandwidth
+"""
