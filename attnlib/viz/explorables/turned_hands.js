@@ -10,7 +10,7 @@ export const scores = (place, look, w) =>
   Array.from({ length: SPAN + 1 }, (_, before) => sum(agree(query(place, look, w), key(place - before, w))));
 
 const MOST = 6;
-const [WIDE, HIGH] = [340, 170];
+const [WIDE, HIGH] = [340, 135];
 
 const clock = () => {
   const svg = draw("svg", { viewBox: "-48 -38 96 106", role: "img" });
@@ -47,8 +47,8 @@ const render = ({ model, el }) => {
 
   const traits = ["place", "before", "pairs", "base"];
   const sliders = [
-    slider("place of the query", [SPAN, 1000, 1], (to) => change(model, "place", to)),
-    slider("key, places before", [0, SPAN, 1], (to) => change(model, "before", to)),
+    slider("query at", [SPAN, 1000, 1], (to) => change(model, "place", to)),
+    slider("key back by", [0, SPAN, 1], (to) => change(model, "before", to)),
     slider("hands", [1, MOST, 1], (to) => change(model, "pairs", to)),
     slider("base", [0.5, 5, 0.1], (to) => change(model, "base", 10 ** to)),
   ];

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import traitlets
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 
 from attnlib.reference.positional import rotary, wavelengths
 from attnlib.shapes import Array, Float
@@ -20,10 +21,8 @@ SPAN = 24  # the farthest key that is shown, in places before the query
 class TurnedHands(Explorable):
     """A query that looks back a few places, wherever it stands, with as many hands and as slow ones as one likes."""
 
-    QUESTION = (
-        "Which keys does the query take for the one three places back, and does it matter where it stands?"
-    )
-    SIZE = (448, 840)
+    QUESTION = "Which keys does a query take for the one three places back?"
+    SIZE = (417, 745)
     _esm, _css = script("turned_hands"), style("turned_hands")
 
     place = traitlets.Int(40, min=SPAN, max=1000).tag(sync=True)
@@ -52,7 +51,7 @@ class TurnedHands(Explorable):
         for i, length in enumerate(wavelengths(2 * self.pairs, self.base)):
             for hand, colour, size in ((k, PALETTE[1], 1.0), (q, PALETTE[0], 0.8)):
                 left.plot([3 * i, 3 * i + size * hand[i, 1]], [0, size * hand[i, 0]], color=colour, lw=2)
-            left.add_patch(plt.Circle((3 * i, 0), 1.1, fill=False, lw=0.8))
+            left.add_patch(Circle((3 * i, 0), 1.1, fill=False, lw=0.8))
             left.text(3 * i, -1.9, f"{length:.1f}" if length < 100 else f"{length:.0f}", ha="center")
         left.set(aspect="equal", xlim=(-1.5, 3 * self.pairs - 1.5), ylim=(-2.6, 1.5))
         left.axis("off")
