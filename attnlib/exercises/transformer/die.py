@@ -1,0 +1,42 @@
+"""A die that is read aloud
+
+predict · ★★ · 5 min · 04-transformer/4-a-gpt-in-one-sitting
+
+The tokens of a text are throws of a fair die with six faces. A GPT is trained on windows of 8 tokens and asked,
+at each of the 8 positions, for the next throw, as it should be. But whoever wrote the model forgot its causal
+mask. Which loss, in nats and as a mean over the 8 positions, is the least that it can reach?
+
+1. What is the least loss at one position if nothing is known of the next throw?
+2. Without the mask each position sees the whole window. For how many of the 8 is the next throw in it?
+3. The target of the last position stands behind the window: nobody has seen it.
+
+Seven positions read their answer, the last one must guess: ln 6 / 8 = 0.22. With the mask nobody gets below ln
+6 = 1.79. A text about which everything is known makes a good test of a training loop: a loss below what is
+possible is a leak.
+"""
+
+import math
+
+WINDOW, FACES = 8, 6
+
+
+def answer():
+    return math.log(FACES) / WINDOW
+
+
+WITHIN = 0.005
+MISTAKES = """
+nothing is left | Seven of the eight read their answer. The target of the last stands behind the window.
+    = 0.0
+as with the mask | That is the least with the mask. Without it a position sees the next throw, if it is in the
+  window.
+    = math.log(6)
+in bits | This is the loss in bits. In nats the logarithm is the natural one.
+    = math.log2(6) / 8
+seven positions guess | It is the other way round: seven read their answer, and one guesses.
+    = 7 * math.log(6) / 8
+one in six | Guessing right has the probability 1/6; the loss of a guess is its logarithm, with a minus.
+    = 1 / 48
+a mean over seven | Eight positions are asked, and the mean is over all of them.
+    = math.log(6) / 7
+"""

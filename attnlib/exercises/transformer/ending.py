@@ -1,0 +1,96 @@
+"""Which ending?
+
+write · ★★ · 10 min · 04-transformer/4-a-gpt-in-one-sitting
+
+A language model can answer a question of the kind "which of these?" without being asked. k texts begin with the
+same m tokens and end differently: tokens (k, n), and S (k, n, vocab) are the model's scores at every position.
+If exactly one of the k endings is the right one, how probable does the model find each? Return (k,), which sums
+to one.
+
+1. How probable is an ending as a whole? It is a product of one probability for each of its tokens.
+2. Which scores judge the first token of an ending? Those at the last token that all texts share.
+3. Log-softmax of the scores at m - 1 to n - 2, read off at the tokens m to n - 1; the sum for each text; a
+   softmax over the k sums.
+
+This is how language models take tests with several choices. Endings of different lengths make it harder: the
+longer one has more factors below one. So some divide the sum by the number of tokens, which is no longer a
+probability.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+from attnlib.exercises.kit.given import softmax
+
+
+def ending(S, tokens, m):
+    """How probable each ending is among the k; S (k, n, vocab), tokens (k, n), of which the first m are shared."""
+    top = S.max(axis=-1, keepdims=True)
+    log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True))
+    said = np.take_along_axis(log_P[:, m - 1 : -1], tokens[:, m:, None], axis=-1)[..., 0]
+    total = said.sum(axis=1)
+    chance = np.exp(total - total.max())
+    return chance / chance.sum()
+
+
+def by_products(S, tokens, m):
+    k, n = tokens.shape
+    P = softmax(S)
+    chance = np.array([np.prod([P[c, i - 1, tokens[c, i]] for i in range(m, n)]) for c in range(k)])
+    return chance / chance.sum()
+
+
+def whole_texts(S, tokens, m):
+    P = softmax(S)
+    k, n = tokens.shape
+    total = [sum(np.log(P[c, i, tokens[c, i + 1]]) for i in range(n - 1)) for c in range(k)]
+    return softmax(np.array(total))
+
+
+def cases(rng):
+    def texts(k, n, vocab, m):
+        S, tokens = *drawn(rng, (k, n, vocab)), rng.integers(0, vocab, (k, n))
+        S[:, :m], tokens[:, :m] = S[:1, :m], tokens[:1, :m]
+        return S, tokens, m
+
+    return {
+        "two endings of three tokens": texts(2, 5, 3, 2),
+        "three endings": texts(3, 6, 5, 2),
+        "more endings than tokens": texts(5, 4, 3, 1),
+        "all sizes equal": texts(4, 4, 4, 1),
+    }
+
+
+VARIANTS = """
+    by_products
+    whole_texts
+"""
+MISTAKES = """
+target not shifted | Each token was judged by the scores at its own position, which have seen it.
+    log_P[:, m - 1 : -1] => log_P[:, m:]
+the first token of the ending is missing | The scores at the last shared token judge the first token of the
+  ending.
+    log_P[:, m - 1 : -1], tokens[:, m:, None] => log_P[:, m:-1], tokens[:, m + 1 :, None]
+the last token is missing | The last token belongs to the ending, too.
+    log_P[:, m - 1 : -1], tokens[:, m:, None] => log_P[:, m - 1 : -2], tokens[:, m:-1, None]
+the last token alone | An ending is as probable as all its tokens together.
+    said.sum(axis=1) => said[:, -1]
+the first token alone | An ending is as probable as all its tokens together.
+    said.sum(axis=1) => said[:, 0]
+the mean over the tokens | A mean of log-probabilities is no log-probability: all endings come out more alike
+  than the model finds them.
+    said.sum(axis=1) => said.mean(axis=1)
+probabilities were added | Probabilities of tokens that follow each other are multiplied: their logarithms are
+  added.
+    said.sum(axis=1) => np.exp(said).sum(axis=1)
+log-probabilities | These are the logarithms, and they do not sum to one.
+    return chance / chance.sum() => return total
+not divided by the sum | Exactly one ending is right, so that the probabilities must sum to one.
+    return chance / chance.sum() => return np.exp(total)
+divided as they are | The sums are logarithms: they become probabilities by a softmax, not by a division.
+    return chance / chance.sum() => return total / total.sum()
+raw scores | Scores of different positions compare only behind a softmax over the vocabulary.
+    log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True)) => log_P = S
+the likeliest alone | Asked was how probable each is, not which is the likeliest.
+    return chance / chance.sum() => return (total == total.max()) * 1.0
+"""

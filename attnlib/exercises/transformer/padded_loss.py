@@ -1,0 +1,98 @@
+"""A loss that counts no padding
+
+write · ★★ · 10 min · 04-transformer/4-a-gpt-in-one-sitting
+
+Texts of different lengths stand in one batch: tokens (b, n), where row r has length[r] real tokens and padding
+behind them. S (b, n, vocab) are the scores of a language model at every position. Return the mean loss in nats:
+of each real token that has a token before it, given what stands before it. Every such token counts as much as
+every other.
+
+1. Which scores were computed without having seen token i? Which is the first token that is judged?
+2. Padding is never a target. As input it does no harm: a causal model has not seen it when it says the real
+   tokens.
+3. Log-softmax of the scores, all positions but the last, read off at the tokens from the second on; keep the
+   targets whose place is below the length; then one mean.
+
+One mean over all targets, since otherwise a token of a short text would count more than one of a long text.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def padded_loss(S, tokens, length):
+    """Mean nats of the real tokens from the second on; S (b, n, vocab), tokens (b, n), length (b,)."""
+    top = S.max(axis=-1, keepdims=True)
+    log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True))
+    said = np.take_along_axis(log_P[:, :-1], tokens[:, 1:, None], axis=-1)[..., 0]
+    real = np.arange(1, S.shape[1]) < length[:, None]
+    return -said[real].mean()
+
+
+def by_loop(S, tokens, length):
+    nats = []
+    for scores, row, end in zip(S, tokens, length, strict=True):
+        for i in range(1, end):
+            s = scores[i - 1] - scores[i - 1].max()
+            nats.append(np.log(np.exp(s).sum()) - s[row[i]])
+    return np.mean(nats)
+
+
+def cases(rng):
+    def texts(b, n, vocab, length, level=0.0):
+        (S,) = drawn(rng, (b, n, vocab))
+        return level + S, rng.integers(0, vocab, (b, n)), np.array(length)
+
+    return {
+        "one text without padding": texts(1, 3, 4, [3]),
+        "two texts": texts(2, 5, 4, [5, 3]),
+        "a short text and long ones": texts(3, 7, 5, [2, 7, 6]),
+        "scores around 800": texts(2, 5, 3, [4, 5], level=800.0),
+        "all sizes equal": texts(4, 4, 4, [4, 2, 3, 4]),
+    }
+
+
+VARIANTS = """
+    by_loop
+    -said[real].mean() => -np.sum(said * real) / np.sum(real)
+"""
+MISTAKES = """
+target not shifted | The scores at a token were judged by that same token, which they have seen. They must be
+  judged by the next one.
+    log_P[:, :-1], tokens[:, 1:, None] => log_P[:, 1:], tokens[:, 1:, None]
+    log_P[:, :-1], tokens[:, 1:, None] => log_P, tokens[:, :, None]
+        ;; np.arange(1, S.shape[1]) => np.arange(S.shape[1])
+shifted the other way | The scores were judged by the token *before* the one they stand at.
+    log_P[:, :-1], tokens[:, 1:, None] => log_P[:, 1:], tokens[:, :-1, None]
+padding is counted | Targets behind the end of a text were counted, too.
+    -said[real].mean() => -said.mean()
+one target of the padding is counted | Of each text that is padded, the first token of the padding counts as a
+  target. The last real token is the last target.
+    np.arange(1, S.shape[1]) => np.arange(S.shape[1] - 1)
+the last token is missing | The last real token of each text is a target, too.
+    np.arange(1, S.shape[1]) => np.arange(2, S.shape[1] + 1)
+a mean of means | Each text has its own mean here, and the means are averaged, so a token of a short text counts
+  more.
+    return -said[real].mean() => return -(np.sum(said * real, axis=1) / real.sum(axis=1)).mean()
+divided by all places | The sum is right, but it was divided by all places, padding included.
+    return -said[real].mean() => return -said[real].sum() / real.size
+divided by the number of tokens | A text of length l has l - 1 targets: its first token follows nothing.
+    return -said[real].mean() => return -said[real].sum() / length.sum()
+divided by the number of texts | This is the mean of a text, not of a token.
+    return -said[real].mean() => return -said[real].sum() / len(S)
+a sum | The mean was asked for; a sum grows with the batch.
+    return -said[real].mean() => return -said[real].sum()
+no minus | A loss is minus the log-probability: small when the model is right.
+    return -said[real] => return said[real]
+in bits | This is the loss in bits. In nats the logarithm is the natural one.
+    return -said[real].mean() => return -said[real].mean() / np.log(2)
+no softmax | The scores themselves were read off. They become log-probabilities by a log-softmax.
+    log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True)) => log_P = S
+probabilities, no logarithm | These are probabilities. The loss is minus their logarithm.
+    return -said[real].mean() => return -np.exp(said[real]).mean()
+the logarithm of the mean | First the logarithm of each, then the mean.
+    return -said[real].mean() => return -np.log(np.exp(said[real]).mean())
+normalised over the positions | The softmax runs over the vocabulary, the last axis, at every position.
+    axis=-1, keepdims=True => axis=1, keepdims=True
+"""
