@@ -67,11 +67,9 @@ def peak_bytes(model: nn.Module, work: Callable[[], float]) -> int:
     work()
     with profile(profile_memory=True) as seen:
         work()
-    events = seen.profiler.kineto_results.events()  # type: ignore[union-attr]
-    memory = sorted(
-        (event for event in events if event.name() == "[memory]"), key=lambda event: event.start_ns()
-    )
-    most = max(accumulate(event.nbytes() for event in memory))
+    events: list[Any] = seen.profiler.kineto_results.events()  # type: ignore[union-attr]
+    memory = sorted((one for one in events if one.name() == "[memory]"), key=lambda one: one.start_ns())
+    most = max(accumulate(one.nbytes() for one in memory))
     return most + 3 * sum(W.nbytes for W in model.parameters())
 
 
