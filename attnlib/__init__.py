@@ -14,8 +14,9 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
     3  Multi-head           reference.heads  .projections  .multihead  .grouped  .gates, and nn.multihead  .cache
                             data.offsets  .agreement, interpret.importance
                             exercises.multi_head
-    4  The Transformer      reference.norm  .activations  .positional  .transformer  .sampling, and their twins in nn
-                            models.gpt  .pretrained, decode, data.bpe  .pairs
+    4  The Transformer      reference.norm  .activations  .glu  .convolution  .positional  .transformer  .block  .depth
+                            reference.embedding  .sampling, and their twins in nn
+                            models.gpt  .pretrained  .published, decode, data.bpe  .pairs
                             exercises.transformer
 
 Importing this package loads neither NumPy nor torch; import the module that you need.

@@ -1,13 +1,19 @@
 """GPT-2's three files: fetched, read into our GPT, and equal to Hugging Face's model of the same folder."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from attnlib.data.bpe.files import load_tokenizer, save_tokenizer
 from attnlib.data.bpe.tokenizer import train_tokenizer
 from attnlib.models import published
+from attnlib.models.course import FOLDER as COURSE
+from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.pretrained import published_gpt2
 from attnlib.models.published import fetch_gpt2, gpt2_config, load_gpt2, published_folder
 from attnlib.testing import assert_close
 
@@ -84,6 +90,31 @@ def test_what_cannot_be_fetched_leaves_nothing(tmp_path):
 def test_without_a_network_one_sentence_says_what_it_would_cost(monkeypatch, capsys, folder):
     monkeypatch.delenv("ATTNLIB_GPT2", raising=False)
     assert published_folder() is None
-    assert "549 MB" in capsys.readouterr().out
+    assert "550 MB" in capsys.readouterr().out
     monkeypatch.setenv("ATTNLIB_GPT2", str(folder))
     assert published_folder() == folder
+
+
+PAGE = Path(__file__).parents[1] / "book" / "04-transformer" / "8-somebody-elses-weights.ipynb"
+
+
+def test_the_cells_for_colab_run_on_a_small_folder_of_the_same_layout(tmp_path, monkeypatch, capsys):
+    """The page's own cells, with 64 numbers a head as GPT-2 has: the model speaks, and its heads are drawn."""
+    tokenizer = load_tokenizer(COURSE)
+    torch.manual_seed(0)
+    model = GPT(GPTConfig(len(tokenizer), longest=128, d_model=128, n_heads=2, n_layers=2))
+    save_tokenizer(tokenizer, tmp_path)
+    save_file(published_gpt2(model), tmp_path / "model.safetensors")
+    monkeypatch.setenv("ATTNLIB_GPT2", str(tmp_path))
+    cells = json.loads(PAGE.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    sources = {"".join(cell["source"]): cell["metadata"].get("tags", []) for cell in code}
+    needed = [
+        s for s in sources if s.startswith("import dataclasses") or "def look(" in s or "def pieces(" in s
+    ]
+    definitions = [re.split(r"\nn = 50|\nfor example in", source)[0] for source in needed]
+    seen: dict = {}
+    for source in [*definitions, *(source for source, tags in sources.items() if "gpt2" in tags)]:
+        exec(compile(source, "page", "exec"), seen)
+    assert "The capital of France" in capsys.readouterr().out
+    assert seen["look"](seen["real"])[1].shape == (2, 2)

@@ -63,7 +63,7 @@ def published_folder() -> Path | None:
     if "google.colab" in sys.modules:
         return fetch_gpt2("gpt2")
     print(
-        "GPT-2 itself is looked at on Colab: 549 MB are fetched there once, and 1 GB of memory is used. "
-        "Here: fetch_gpt2(folder), then set ATTNLIB_GPT2 to the folder."
+        "GPT-2 itself is looked at on Colab: 550 MB are fetched there once, and a little more than 1 GB of "
+        "memory is used. Here: fetch_gpt2(folder), then set ATTNLIB_GPT2 to the folder."
     )
     return None
