@@ -31,6 +31,7 @@ from attnlib.models.gpt import GPT
 STEPS, BATCH, WARMUP, SEED = 10_000, 16, 200, 0
 RATE, DECAY, CLIP, BETAS = 3e-3, 0.1, 1.0, (0.9, 0.95)
 EVERY = 60.0  # seconds between checkpoints
+PART = 20  # batches of the held-out text that the curve is measured on; the end is measured on all of it
 N = CONFIG.longest
 
 
@@ -112,17 +113,20 @@ class Training:
         self.file, self.model = file, GPT(CONFIG)
         self.optimizer = optimizer_of(self.model)
         self.step, self.seconds, self.curve = 0, 0.0, list[dict[str, float]]()
+        self.mean = math.log(CONFIG.vocab)  # of the training loss, over the last steps
         if file.is_file():
             kept = torch.load(file, weights_only=True)
             self.model.load_state_dict(kept["model"])
             self.optimizer.load_state_dict(kept["optimizer"])
             self.step, self.seconds, self.curve = kept["step"], kept["seconds"], kept["curve"]
+            self.mean = kept["mean"]
 
     def keep(self) -> None:
         """Write the file at once, so that who is stopped here keeps the one before."""
         half = self.file.with_suffix(".part")
         state = {key: getattr(self, key).state_dict() for key in ("model", "optimizer")}
-        torch.save(state | {"step": self.step, "seconds": self.seconds, "curve": self.curve}, half)
+        numbers = {key: getattr(self, key) for key in ("step", "seconds", "curve", "mean")}
+        torch.save(state | numbers, half)
         half.replace(self.file)
 
     def one_step(self, rows: Tensor, lr: float) -> float:
@@ -140,23 +144,26 @@ class Training:
 
 def train(training: Training, tokens: np.ndarray, rows: list[Tensor], steps: int, a_byte: float) -> None:
     """All steps that are left, with a line each time the held-out text is read."""
-    kept, mean = time.monotonic(), math.log(CONFIG.vocab)
+    kept = time.monotonic()
     while True:
         begun = time.monotonic()
         if training.step in looked_at(steps) and training.step not in {one["step"] for one in training.curve}:
-            part = rows if training.step == steps else rows[:20]
-            bits = nats(training.model, part) / math.log(2) * a_byte
+            bits = nats(training.model, rows[:PART]) / math.log(2) * a_byte
             training.curve.append(
-                {"step": training.step, "bits_per_byte": round(bits, 4), "training_nats": round(mean, 4)}
+                {
+                    "step": training.step,
+                    "bits_per_byte": round(bits, 4),
+                    "training_nats": round(training.mean, 4),
+                }
             )
             speed = training.step * BATCH * N / max(training.seconds, 1e-9)
             left = (steps - training.step) * BATCH * N / max(speed, 1e-9) / 60
-            print(f"step {training.step} of {steps}: {bits:.3f} bits a byte held out, {mean:.3f} nats a token, "
+            print(f"step {training.step} of {steps}: {bits:.3f} bits a byte held out, {training.mean:.3f} nats, "
                   f"{speed:.0f} tokens/s, {left:.0f} min to go", flush=True)  # fmt: skip
         if training.step == steps:
             break
         value = training.one_step(batch(tokens, training.step), rate(training.step, steps))
-        mean = 0.98 * mean + 0.02 * value
+        training.mean = 0.98 * training.mean + 0.02 * value
         training.seconds += time.monotonic() - begun
         if time.monotonic() - kept > EVERY:
             training.keep()
@@ -174,7 +181,9 @@ def store(training: Training, rows: list[Tensor], a_byte: float, counts: dict[st
     training.model.load_state_dict(rounded, strict=False)
     data = {
         "settings": {"steps": STEPS, "batch": BATCH, "n": N, "rate": RATE, "warmup": WARMUP, "decay": DECAY,
-                     "betas": BETAS, "clip": CLIP, "arithmetic": "bfloat16 where autocast uses it"},
+                     "betas": BETAS, "clip": CLIP,
+                     "curve_on": f"the first {PART * BATCH} of {sum(map(len, rows))} held-out rows",
+                     "arithmetic": "bfloat16 where autocast uses it"},
         "counts": counts,
         "curve": training.curve,
         "held_out_bits_per_byte": round(nats(training.model, rows) / math.log(2) * a_byte, 4),
