@@ -83,5 +83,8 @@ def test_a_tolerance_is_no_wider_than_the_spread_over_seeds_allows(cell, tag):
     """The cell's metadata say the standard deviation over seeds of what it prints; four of them are the most."""
     tolerance = float(re.fullmatch(r"tolerance-(\d+(?:\.\d+)?)", tag)[1])
     assert 0 < tolerance <= 4 * cell.metadata["spread"]
-    assert "seed" in cell.source or "trained" in cell.source, "only what a training amplifies may differ"
+    reasons = ("seed", "trained", "the Python that runs")  # whose library the page reads
+    assert any(reason in cell.source for reason in reasons), (
+        "only what a training amplifies may differ, or a text"
+    )
     assert "nbval-ignore-output" not in cell.metadata["tags"]
