@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,12 @@ def test_the_cells_for_colab_run_on_a_small_folder_of_the_same_layout(tmp_path, 
         exec(compile(source, "page", "exec"), seen)
     assert "The capital of France" in capsys.readouterr().out
     assert seen["look"](seen["real"])[1].shape == (2, 2)
+
+
+def test_on_colab_without_a_network_it_says_so_and_goes_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ATTNLIB_GPT2", raising=False)
+    monkeypatch.setitem(sys.modules, "google.colab", published)
+    monkeypatch.setattr(published, "fetch_gpt2", lambda folder: fetch_gpt2(folder, source="file:///nowhere"))
+    assert published_folder() is None
+    assert "cannot be fetched" in capsys.readouterr().out

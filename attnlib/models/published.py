@@ -5,6 +5,7 @@ import shutil
 import sys
 import urllib.request
 from pathlib import Path
+from urllib.error import URLError
 
 from torch import Tensor
 
@@ -61,7 +62,11 @@ def published_folder() -> Path | None:
     if named:
         return Path(named)
     if "google.colab" in sys.modules:
-        return fetch_gpt2("gpt2")
+        try:
+            return fetch_gpt2("gpt2")
+        except URLError as error:
+            print(f"GPT-2 cannot be fetched: {error.reason}. Run this cell again with a network.")
+            return None
     print(
         "GPT-2 itself is looked at on Colab: 550 MB are fetched there once, and a little more than 1 GB of "
         "memory is used. Here: fetch_gpt2(folder), then set ATTNLIB_GPT2 to the folder."

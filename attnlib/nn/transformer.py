@@ -47,7 +47,11 @@ ORDERS = {"pre": pre_norm, "post": post_norm, "without residual": without_residu
 
 @checked
 def dropout_of(share: Number[float, "0..1"]) -> nn.Module:
-    """A layer that drops a share while training; where nothing is dropped, one that does nothing."""
+    """A layer that drops a share while training; where nothing is dropped, one that does nothing.
+
+    >>> dropout_of(0.1), dropout_of(0.0)
+    (Dropout(p=0.1, inplace=False), Identity())
+    """
     return nn.Dropout(share) if share else nn.Identity()
 
 

@@ -1,6 +1,6 @@
 """Stochastic depth: while training, a sublayer is left out for some sequences, and speaks louder for the others.
 
-The twin is `attnlib.nn.depth`.
+Book: Chapter 5, with the other regularisers. The twin is `attnlib.nn.depth`.
 """
 
 from attnlib.shapes import Array, Bool, Float, Number, checked
