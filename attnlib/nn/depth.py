@@ -1,4 +1,4 @@
-"""The twin of `attnlib.reference.depth` (book: Chapter 5): a sublayer that is left out for some sequences in training."""
+"""The twin of `attnlib.reference.depth` (book: Chapter 5): a sublayer is left out for some sequences in training."""
 
 import torch
 from torch import Tensor, nn
