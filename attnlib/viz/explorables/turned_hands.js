@@ -13,7 +13,7 @@ const MOST = 6;
 const [WIDE, HIGH] = [340, 135];
 
 const clock = () => {
-  const svg = draw("svg", { viewBox: "-48 -38 96 106", role: "img" });
+  const svg = draw("svg", { viewBox: "-48 -38 96 106", role: "img", "aria-label": "A hand that is not used." });
   svg.append(draw("circle", { r: 34, class: "grid" }), draw("line", { class: "grid", x1: 0, x2: 0, y1: -34, y2: -28 }));
   const hands = ["b", "a"].map((colour) => svg.appendChild(draw("line", { class: `line-${colour}` })));
   const [round, says] = [48, 63].map((y) => svg.appendChild(draw("text", { y, "text-anchor": "middle" })));
@@ -76,7 +76,8 @@ const render = ({ model, el }) => {
     const [rival, where] = other.reduce((a, b) => (b[0] > a[0] ? b : a));
     const text = `The query at ${place} looks ${look} back. The key at ${place - before} scores ${show(all[before])} of 1.`;
     chart.setAttribute("aria-label", `Scores of the ${SPAN + 1} keys up to the query; the best is ${look} before it.`);
-    say(`${text} Apart from the neighbours of its aim, what it takes most for it stands ${where} back, with ${show(rival)}.`);
+    const round = Math.round((2 * Math.PI) / w[pairs - 1]);
+    say(`${text} But for the aim's neighbours, the best other stands ${where} back, with ${show(rival)}. The slowest hand is round in ${round}.`);
   });
 };
 export default { render };
