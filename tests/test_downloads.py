@@ -1,5 +1,6 @@
 """What readers take with them: the PDF is the whole book and can be read by everyone; the archive opens from a disk."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -92,8 +93,19 @@ def pdf() -> Path:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
             "no Chromium to print the book with."
         )
-    print(run("make_pdf.py"))
+    make_pdf.PDF.parent.mkdir(parents=True, exist_ok=True)
+    with make_pdf.PDF.with_suffix(".lock").open(
+        "w"
+    ) as lock:  # two workers print one after the other, and only once
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (make_pdf.PDF.is_file() and make_pdf.PDF.stat().st_mtime > newest_page()):
+            print(run("make_pdf.py"))
     return make_pdf.PDF
+
+
+def newest_page() -> float:
+    """When the last page of the built book was written."""
+    return max(file.stat().st_mtime for file in SITE.rglob("*.html"))
 
 
 @pytest.fixture(scope="module")
