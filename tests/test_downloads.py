@@ -179,28 +179,25 @@ def test_the_archive_has_every_page_needs_no_address_and_is_the_same_twice(tmp_p
 @pytest.mark.built
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
-def test_the_unpacked_archive_opens_from_the_disk_and_can_be_searched(tmp_path):
-    from playwright.sync_api import sync_playwright
-
+def test_the_unpacked_archive_opens_from_the_disk_and_can_be_searched(tmp_path, playwright):
     make_zip.pack(SITE, tmp_path / "book.zip")
     zipfile.ZipFile(tmp_path / "book.zip").extractall(tmp_path)
     faults: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        left = "net::ERR_ABORTED"  # what a page still asked for when the reader went on
-        page.on("requestfailed", lambda r: r.failure != left and faults.append(f"{r.failure}: {r.url}"))
-        page.on("request", lambda request: request.url.startswith("http") and faults.append(request.url))
-        page.goto((tmp_path / "attention-executed" / "index.html").as_uri())
-        page.wait_for_url("**/book/intro.html")
-        page.get_by_role("link", name="How to use this book").first.click()
-        page.get_by_role("heading", name="How to use this book").wait_for()
-        page.goto((tmp_path / "attention-executed" / "search.html").as_uri() + "?q=softmax")
-        page.locator("#search-results li a").first.click()
-        page.locator("article h1").wait_for()
-        assert "/book/" in page.url and not faults
-        browser.close()
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    page = browser.new_page()
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    left = "net::ERR_ABORTED"  # what a page still asked for when the reader went on
+    page.on("requestfailed", lambda r: r.failure != left and faults.append(f"{r.failure}: {r.url}"))
+    page.on("request", lambda request: request.url.startswith("http") and faults.append(request.url))
+    page.goto((tmp_path / "attention-executed" / "index.html").as_uri())
+    page.wait_for_url("**/book/intro.html")
+    page.get_by_role("link", name="How to use this book").first.click()
+    page.get_by_role("heading", name="How to use this book").wait_for()
+    page.goto((tmp_path / "attention-executed" / "search.html").as_uri() + "?q=softmax")
+    page.locator("#search-results li a").first.click()
+    page.locator("article h1").wait_for()
+    assert "/book/" in page.url and not faults
+    browser.close()
 
 
 def test_the_published_pages_link_to_the_downloads_beside_them_with_their_sizes(tmp_path):
