@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check lint types unit doctests notebooks arithmetic portable pages colab sample gpu cell shots run proofs scripts experiments bench speed mutants steady lighthouse address clean pdf zip site links
+.PHONY: help setup book serve test check lint types unit doctests notebooks arithmetic portable pages colab sample gpu cell shots run proofs budget scripts experiments bench speed mutants steady lighthouse address clean pdf zip site links
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
@@ -123,6 +123,9 @@ run: $(READY) ## re-execute notebooks and store their outputs (one: make run NB=
 
 proofs: $(READY) ## does each row of the ledger fail when its proof is broken? (one chapter or row: make proofs ROWS="04 C011")
 	@$(PY) tools/proofs.py $(ROWS)
+
+budget: $(READY) ## what each notebook asks of its reader: words, lines of code, minutes, tasks (one chapter: make budget CHAPTER=04)
+	@$(PY) tools/budget.py $(CHAPTER)
 
 scripts: $(READY) ## put the present scripts of the pictures to move into the notebooks, without running these
 	@$(PY) tools/refresh_explorables.py
