@@ -138,8 +138,9 @@ def test_a_written_token_costs_little_more_in_a_longer_text_and_less_than_elsewh
     small = stored["vocab"]["512"]
     ours, theirs = (small["exponent"][name] for name in (generation.OURS, generation.THEIRS))
     assert abs(ours - generation.exponent(small["ms_per_token"][generation.OURS])) < 0.01
-    assert ours < theirs and ours < 0.3
+    assert ours < theirs and ours <= 0.2
     assert all(found["median"] >= 1.6 for found in small["times_as_fast"])
+    assert small["times_as_fast"][-1]["median"] >= 2.0
     assert all(found["median"] > 1 for found in stored["vocab"]["50257"]["times_as_fast"])
 
 
