@@ -19,6 +19,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 import attnlib.models
 import attnlib.nn
+from attnlib.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, PlacedTokens
 from attnlib.models.gpt import GPT, GPTConfig
 from attnlib.models.seq2seq import (
     AdditiveDecoder,
@@ -33,6 +34,7 @@ from attnlib.models.stack import Positions, Stack, StackConfig
 from attnlib.nn.attention import AttentionLayer
 from attnlib.nn.cache import KeyValueCache
 from attnlib.nn.convolution import ConvolvedFeedForward
+from attnlib.nn.decoder_block import DecoderBlock
 from attnlib.nn.depth import StochasticDepth
 from attnlib.nn.layers import CrossAttention, SelfAttention
 from attnlib.nn.multihead import MultiHeadAttention
@@ -96,6 +98,16 @@ def attention_alone():
     return Block(attention=attention, feed_forward=None, norm=nn.Identity, order="without residual")
 
 
+def decoder_block():
+    attention, cross = (MultiHeadAttention(d_model=8, n_heads=2, causal=causal) for causal in (True, False))
+    return DecoderBlock(attention=attention, cross=cross, feed_forward=FeedForward(d_model=8, d_hidden=9))
+
+
+def encoder_decoder(kind, *first, **options):
+    config = EncoderDecoderConfig(VOCAB, VOCAB, longest=8, d_model=8, n_heads=2, **options)
+    return lambda: kind(*first, config)
+
+
 def gpt(**options):
     return lambda: GPT(GPTConfig(VOCAB, longest=8, d_model=8, n_heads=2, n_layers=2, **options))
 
@@ -147,6 +159,16 @@ CASES = {
     "StochasticDepth": Case(StochasticDepth, lambda: StochasticDepth(0.0), (draw(B, N, D),)),
     "Block": Case(Block, post_norm_block, (draw(B, N, 8), MASK_OF_ALL)),
     "Block, attention alone": Case(Block, attention_alone, (draw(B, N, 8),)),
+    "DecoderBlock": Case(DecoderBlock, decoder_block, (draw(B, M, 8), draw(B, N, 8))),
+    "PlacedTokens": Case(PlacedTokens, encoder_decoder(PlacedTokens, VOCAB), (tokens(B, N),)),
+    "EncoderDecoder": Case(
+        EncoderDecoder, encoder_decoder(EncoderDecoder, tied=True), (tokens(B, N), REAL, tokens(B, M, seed=1))
+    ),
+    "EncoderDecoder, of 2017": Case(
+        EncoderDecoder,
+        encoder_decoder(EncoderDecoder, order="post", positions="learned"),
+        (tokens(B, N), REAL, tokens(B, M, seed=1)),
+    ),
     "GPT": Case(GPT, gpt(), (tokens(B, N),)),
     "GPT, of Llama's kind": Case(GPT, gpt(n_kv_heads=1, qk_norm=True, **LLAMA), (tokens(B, N),)),
     "AdditiveScore": Case(
@@ -333,6 +355,7 @@ EXCEPTIONS = {
     },
 }
 WITHOUT_PRODUCTS = (  # autocast leaves these in float32: a table, rotations, and a recurrent network
+    "PlacedTokens",
     "Positions",
     "Rotary",
     "StochasticDepth",

@@ -22,7 +22,7 @@ from attnlib.checking import factors_of
 from attnlib.nn.kernel import exponential_kernel as nn_kernel
 from attnlib.nn.ops import unit as nn_unit
 from attnlib.nn.recurrent import rnn_cell as nn_cell
-from attnlib.reference import block, recurrent
+from attnlib.reference import block, decoder_block, recurrent
 from attnlib.reference.kernel import exponential_kernel
 from attnlib.reference.transformer import NormParameters
 
@@ -158,6 +158,30 @@ SPECIAL["block_stack", "layers"] = lambda maker: [of_a_block(maker)]
 SPECIAL["block_stack_backward", "block_backward"] = lambda maker: block.pre_norm_block_backward
 SPECIAL["block_stack_backward", "caches"] = lambda maker: [cache_of_a_block(maker, block.pre_norm_block)]
 
+
+def of_a_decoder_block(maker):
+    maker.same = block.pre_norm_block.same
+    return maker.of(decoder_block.DecoderBlockParameters, "")
+
+
+def cache_of_a_decoder_block(maker, order):
+    X, memory = (maker.array("float", f"*b {n} d_model", "") for n in "mn")
+    return order(X, memory, of_a_decoder_block(maker), 2)[1]
+
+
+for order in (decoder_block.pre_norm_decoder_block, decoder_block.post_norm_decoder_block):
+    SPECIAL[f"{order.__name__}_backward", "cache"] = lambda maker, order=order: cache_of_a_decoder_block(
+        maker, order
+    )
+SPECIAL["decoder_stack", "block"] = lambda maker: decoder_block.pre_norm_decoder_block
+SPECIAL["decoder_stack", "layers"] = lambda maker: [of_a_decoder_block(maker)]
+SPECIAL["decoder_stack_backward", "block_backward"] = lambda maker: (
+    decoder_block.pre_norm_decoder_block_backward
+)
+SPECIAL["decoder_stack_backward", "caches"] = lambda maker: [
+    cache_of_a_decoder_block(maker, decoder_block.pre_norm_decoder_block)
+]
+
 for around in ("pre_norm", "post_norm", "without_residual"):
     SPECIAL[around, "norm"] = lambda maker: nn_unit if maker.nn else maker.of(NormParameters, "")
     SPECIAL[around, "sublayer"] = lambda maker: lambda Z: Z if maker.nn else (Z, None)
@@ -237,4 +261,4 @@ def test_none_is_no_mask_and_nothing_else():
         for name, said in get_type_hints(function, include_extras=True).items()
         if name != "return" and NoneType in options(said)
     }
-    assert optional <= {"mask", "b", "m", "centers", "device", "bias"}
+    assert optional <= {"mask", "source_mask", "b", "m", "centers", "device", "bias"}

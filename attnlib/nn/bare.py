@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.modules.module import _has_any_global_hook
 
+from attnlib.nn.decoder_block import DecoderBlock
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.transformer import Block, FeedForward
 from attnlib.shapes import checked
@@ -39,7 +40,12 @@ FUNCTIONS: dict[type, Callable[[Any], Callable[..., Any]]] = {
         torch.rms_norm, normalized_shape=layer.normalized_shape, weight=layer.weight, eps=layer.eps
     ),
 }
-OURS = (Block, FeedForward, MultiHeadAttention)  # of these it is known what they ask of their parts
+OURS = (
+    Block,
+    DecoderBlock,
+    FeedForward,
+    MultiHeadAttention,
+)  # of these it is known what they ask of their parts
 
 
 @checked

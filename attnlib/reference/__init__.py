@@ -13,6 +13,7 @@
     activations the bends of a feed-forward network      glu         gates in it
     convolution a look at the neighbours in it           transformer the network, and the ways around a sublayer
     block       attention and network, each with its norm and its way around; stacks
+    decoder_block   the same, with the memory of a source between them
     depth       sublayers that are left out in training  embedding   from tokens to vectors and back to scores
     positional  where a token stands                     sampling    which token comes next
 
