@@ -44,7 +44,7 @@ def sampler(
         S = S / temperature
         S = S if top_k is None else filters.keep_top_k(S, top_k)
         S = S if nucleus is None else filters.keep_nucleus(S, nucleus)
-        return filters.sample(S, _like(S, rng.random(len(S))))
+        return filters.sample(S, like(S, rng.random(len(S))))
 
     return choose
 
@@ -76,23 +76,23 @@ def stream(
 def _stream(
     next_log_probs: NextLogProbs, prefix: Any, choose: Choose, longest: int, ends: list[list[int]], pad: int
 ) -> Iterator[Any]:
-    library, start = _library(prefix), prefix.shape[1]
+    library, start = library_of(prefix), prefix.shape[1]
     ended = prefix[:, 0] != prefix[:, 0]
     while prefix.shape[1] < start + longest and not (ends and bool(ended.all())):
         token = choose(next_log_probs(prefix))
         if ends:
-            token = library.where(ended, _like(prefix, pad), token)
+            token = library.where(ended, like(prefix, pad), token)
         prefix = library.concatenate([prefix, token[:, None]], 1)
         for end in ends:
             if prefix.shape[1] - start >= len(end):
-                ended = ended | (prefix[:, -len(end) :] == _like(prefix, end)).all(1)
+                ended = ended | (prefix[:, -len(end) :] == like(prefix, end)).all(1)
         yield token
 
 
 def tokens(next_log_probs: NextLogProbs, prefix: Any, choose: Choose = likeliest, **options: Any) -> Any:
     """All that `stream` yields, (b, m): what has been said after the prefix."""
     said = list(stream(next_log_probs, prefix, choose, **options))
-    return _library(prefix).stack(said, 1) if said else prefix[:, :0]
+    return library_of(prefix).stack(said, 1) if said else prefix[:, :0]
 
 
 def until(texts: Iterable[str], stop: Sequence[str]) -> Iterator[str]:
@@ -120,15 +120,15 @@ def until(texts: Iterable[str], stop: Sequence[str]) -> Iterator[str]:
         yield waiting
 
 
-def _library(array: Any) -> Any:
+def library_of(array: Any) -> Any:
     """NumPy or torch, which call what is needed here by the same names."""
     return sys.modules["torch"] if hasattr(array, "detach") else np
 
 
-def _like(array: Any, numbers: Any) -> Any:
+def like(array: Any, numbers: Any) -> Any:
     """Numbers beside an array: in its library, of its kind, where it is."""
     if hasattr(array, "detach"):
-        return _library(array).as_tensor(numbers, dtype=array.dtype, device=array.device)
+        return library_of(array).as_tensor(numbers, dtype=array.dtype, device=array.device)
     return np.asarray(numbers, dtype=array.dtype)
 
 

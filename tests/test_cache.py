@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnlib.nn.cache import SMALLEST, KeyValueCache, SourceCache
 from attnlib.nn.multihead import MultiHeadAttention
@@ -134,6 +135,37 @@ def test_reordered_sequences_go_on_from_the_ones_chosen(layer, X, order, longest
     assert cache.room == room, "or the next position would copy all the others"
     chosen = torch.cat([X[order, :10], X[:1, 10:].expand(len(order), -1, -1)], dim=1)
     assert_close(in_parts(layer, chosen[:, 10:], cache, 1), layer(chosen)[:, 10:], "float64")
+
+
+@torch.no_grad()
+def test_only_sequences_that_move_are_copied_and_only_what_they_hold():
+    cache, order = KeyValueCache(longest=N), torch.tensor([0, 1, 1, 3])
+    K, V = torch.randn(4, G, M, D_K), torch.randn(4, G, M, D_K)
+    cache.append(K, V)
+    place = cache.K.data_ptr()
+    written = Copied()
+    with written:
+        cache.reorder(torch.arange(4))
+    assert written.numbers == 0
+    with written:
+        cache.reorder(order)
+    assert written.numbers == 2 * 2 * G * M * D_K, "one sequence of keys and one of values, out and back in"
+    assert torch.equal(cache.K, K[order]) and torch.equal(cache.V, V[order]) and cache.K.data_ptr() == place
+
+
+class Copied(TorchDispatchMode):
+    """How many float numbers were written by what ran in it."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        made = function(*args, **(kwargs or {}))
+        name = function.overloadpacket.__name__
+        if name in ("index", "index_select", "copy_", "clone") and made.is_floating_point():
+            self.numbers += made.numel()
+        if name in ("index_put_", "_index_put_impl_"):
+            self.numbers += args[2].numel()
+        return made
 
 
 @torch.no_grad()

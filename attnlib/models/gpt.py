@@ -139,19 +139,51 @@ class GPT(nn.Module):
         """An empty memory for each layer; with `longest` its room is made once."""
         return [KeyValueCache(longest) for _ in self.blocks]
 
-    def speaker(self, cache: Cache | None = None) -> Callable[[Int[Tensor, "b n"]], Float[Tensor, "b vocab"]]:
-        """`next_log_probs` of a text, for `attnlib.decode`: of a prefix that grows, each token is read once.
+    def speaker(self, cache: Cache | None = None) -> "Speaker":
+        """`next_log_probs` of a text, for `attnlib.decode` and `attnlib.beam`: each token is read once.
 
         cache    what has been read already, and where the rest goes; by default an empty one
         """
-        model, cache = bare(self), self.new_cache() if cache is None else cache
+        return Speaker(self, self.new_cache() if cache is None else cache)
 
-        def next_log_probs(prefix: Int[Tensor, "b n"]) -> Float[Tensor, "b vocab"]:
-            with torch.inference_mode():
-                scores = model.next_scores(prefix[:, cache[0].length :], cache)
-            return scores.log_softmax(-1)  # a tensor like any other: outside, it may be changed
 
-        return next_log_probs
+class Speaker:
+    """A text in progress: asked for what comes after a prefix that grows, it reads what is new."""
+
+    def __init__(self, model: GPT, cache: Cache) -> None:
+        self.model, self.cache = bare(model), cache
+
+    def __call__(self, prefix: Int[Tensor, "b n"]) -> Float[Tensor, "b vocab"]:
+        with torch.inference_mode():
+            scores = self.model.next_scores(self._new(prefix), self.cache)
+        return scores.log_softmax(-1)  # a tensor like any other: outside, it may be changed
+
+    def after_each(self, prefix: Int[Tensor, "b n"]) -> Float[Tensor, "b k vocab"]:
+        """What comes after each token that is new in the prefix, in one pass."""
+        with torch.inference_mode():
+            scores = self.model.forward(self._new(prefix), self.cache)
+        return scores.log_softmax(-1)
+
+    def _new(self, prefix: Int[Tensor, "b n"]) -> Int[Tensor, "b k"]:
+        """What has not been read yet."""
+        read = self.cache[0].length
+        if prefix.shape[1] <= read:
+            raise ValueError(
+                f"Speaker: a prefix must grow; got {prefix.shape[1]} tokens after {read}. "
+                "`crop` it first, or make a new speaker."
+            )
+        return prefix[:, read:]
+
+    def reorder(self, order: Int[Tensor, "k"]) -> None:
+        """Text i goes on from what text order[i] was, for a beam search."""
+        with torch.inference_mode():
+            for layer in self.cache:
+                layer.reorder(order)
+
+    def crop(self, n: int) -> None:
+        """Forget all but the first n tokens, for example a draft that was refused."""
+        for layer in self.cache:
+            layer.crop(n)
 
 
 def initialise(model: GPT, spread: float = 0.02) -> None:

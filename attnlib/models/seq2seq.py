@@ -226,3 +226,10 @@ class Speaker:
         self.heard = prefix.shape[1]
         self.weights.append(P)
         return logits[:, -1].log_softmax(-1)
+
+    @torch.no_grad()
+    def reorder(self, order: Int[Tensor, "k"]) -> None:
+        """Translation i goes on from what translation order[i] was, for a beam search."""
+        self.memory = Memory(*(part[order] for part in self.memory))
+        self.state = self.state[order]
+        self.weights = [P[order] for P in self.weights if P is not None]

@@ -93,17 +93,34 @@ class KeyValueCache:
         self.length = n
 
     def reorder(self, order: Int[Tensor, "k"]) -> None:
-        """Sequence i goes on from what sequence order[i] was: what a beam search keeps, as often as it keeps it."""
+        """Sequence i goes on from what sequence order[i] was: what a beam search keeps, as often as it keeps it.
+
+        What stays in its place is not copied, nor is room that is still empty.
+        """
         if self._held is None or self._held[0].dim() < 4:
             raise ValueError(
                 "KeyValueCache.reorder: there must be a batch of sequences to choose from; got none."
             )
         K, V = self._held
-        self._held = K.index_select(0, order), V.index_select(0, order)
+        self._held = self._chosen(K, order), self._chosen(V, order)
 
     def reset(self) -> None:
         """Forget everything; the memory is taken again by the next sequence if its shape is the same."""
         self.length = 0
+
+    def _chosen(self, A: Tensor, order: Tensor) -> Tensor:
+        """The sequences of A in another order."""
+        if torch.is_grad_enabled():
+            return A.index_select(0, order)
+        held = A[..., : self.length, :]
+        if len(order) == len(A) and self._may_write(A):
+            moved = (order != torch.arange(len(A), device=order.device)).nonzero()[:, 0]
+            if len(moved):
+                held[moved] = held[order[moved]]
+            return A
+        chosen = A.new_empty((len(order), *A.shape[1:]))
+        chosen[..., : self.length, :] = held.index_select(0, order)
+        return chosen
 
     def _joined(self, K: Tensor, V: Tensor) -> Pair:
         if self._held is None or not self.length:
@@ -137,11 +154,17 @@ class KeyValueCache:
         old_K, old_V = self._held
         return (
             n <= old_K.shape[-2]
-            and not (old_K.requires_grad or old_V.requires_grad)
-            and (torch.compiler.is_compiling() or old_K.is_inference() == torch.is_inference_mode_enabled())
+            and self._may_write(old_K)
+            and self._may_write(old_V)
             and (old_K.dtype, old_V.dtype, old_K.device) == (K.dtype, V.dtype, K.device)
             and (self.length > 0 or self._continues(K))
             and old_V.shape[-1] == V.shape[-1]
+        )
+
+    def _may_write(self, A: Tensor) -> bool:
+        """No derivative needs what is there, and PyTorch lets it be changed in this mode."""
+        return not A.requires_grad and (
+            torch.compiler.is_compiling() or A.is_inference() == torch.is_inference_mode_enabled()
         )
 
     def _continues(self, K: Tensor) -> bool:
