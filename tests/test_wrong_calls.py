@@ -40,7 +40,7 @@ SIZES = {  # two heads; what is not here has the size 2
     "d_out": 5,
     "d_a": 3,
 }
-NUMBERS = {"axis": -1, "axes": 3, "before": 1, "after": 1, "prefix": 2, "T": 0.5, "ahead": 1}
+NUMBERS = {"axis": -1, "axes": 3, "before": 1, "after": 1, "prefix": 2, "T": 0.5, "ahead": 1, "buckets": 4}
 
 
 def public_functions():
