@@ -317,6 +317,18 @@ def test_gold_weights_solve_recall_and_the_marked_token():
     assert (found.marks.sum(1) == 1).all()
 
 
+def test_the_latest_mark_is_the_last_one_that_was_seen():
+    task = tasks.latest_mark(50, 12, 5, 0.2, seed=3)
+    for source, target, weights, seen in zip(task.source, task.target, task.weights, task.mask, strict=True):
+        for i in range(12):
+            marked = [symbol - 5 for symbol in source[: i + 1] if symbol >= 5]
+            assert seen[i] == bool(marked) == weights[i].sum()
+            assert not marked or marked[-1] == target[i] == weights[i] @ source - 5
+    assert abs((task.source >= 5).mean() - 0.2) < 4 * (0.2 * 0.8 / 600) ** 0.5  # 4 standard errors, n=600
+    with pytest.raises(ValueError, match=r"latest_mark: share must be above 0 and at most 1; got share=0"):
+        tasks.latest_mark(1, 5, 3, 0)
+
+
 def test_chance_is_the_accuracy_of_a_position_picked_blindly():
     n, length = 20000, 3
     rng = np.random.default_rng(5)

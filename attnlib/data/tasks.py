@@ -1,4 +1,4 @@
-"""Small tasks whose optimal attention is known: recall by key, copy, reverse, the first, look back, find a mark.
+"""Small tasks whose optimal attention is known: recall by key, copy, reverse, first, look back, find a mark, the last.
 
 Book: the-bottleneck, the-attention-function, hard-sparse-local-monotonic. Each task returns its data as arrays, the
 weights that solve it exactly (`weights`, one row per output), the accuracy of a reader who copies a position picked
@@ -90,6 +90,28 @@ def look_back(size: int, length: int, n_symbols: int, offset: int, *, seed: int 
     if not 0 <= offset < length:
         raise ValueError(f"look_back: offset must be at least 0 and below length; got {offset=}, {length=}.")
     return _from_positions(size, np.arange(length) - offset, n_symbols, seed)
+
+
+def latest_mark(size: int, length: int, n_symbols: int, share: float, *, seed: int = 0) -> SequenceTask:
+    """Say the symbol that last carried a mark; a symbol s with a mark is the number s + n_symbols.
+
+    About that share of the symbols is marked. Outputs before the first mark do not count.
+
+    >>> task = latest_mark(1, 6, 10, 0.4, seed=1)
+    >>> task.source[0].tolist(), task.target[0].tolist(), task.mask[0].tolist()[:2]
+    ([4, 15, 7, 9, 0, 1], [0, 5, 5, 5, 5, 5], [False, True])
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"latest_mark: share must be above 0 and at most 1; got {share=}.")
+    rng = np.random.default_rng(seed)
+    symbols = rng.integers(n_symbols, size=(size, length))
+    marks = rng.random((size, length)) < share
+    place = np.maximum.accumulate(np.where(marks, np.arange(length), -1), axis=1)
+    mask = place >= 0
+    weights = _one_hot(place, length) * mask[..., None]
+    target = np.where(mask, np.take_along_axis(symbols, np.maximum(place, 0), 1), 0)
+    n_inputs = (2 * n_symbols) ** length
+    return SequenceTask(symbols + n_symbols * marks, target, weights, mask, 1 / n_symbols, n_inputs)
 
 
 def lookup(size: int, n_pairs: int, n_keys: int, n_values: int, *, seed: int = 0) -> LookupTask:

@@ -1,0 +1,165 @@
+"""Five ways to tell the distance, within the trained length and beyond it, on two tasks. (book: positions-compared)
+
+The models of `where_am_i`: two blocks, a causal mask, a start token, trained on texts of 32 tokens and tested on 128.
+
+    "three back"     say the symbol three places before: one distance is wanted, whatever stands there
+    "latest mark"    say the symbol that last carried a mark: what is near goes before what is far
+    "longer"         latest mark again: a model with rotary positions is carried to texts four times as long, as it is
+                     or with places divided by four, with or without a tenth more steps on such texts
+
+The figure is the share of right answers among the first 64; half of them stand where a training text had tokens.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from _runner import Experiment, main
+from torch import Tensor, nn
+
+from attnlib.data.tasks import latest_mark, look_back
+from attnlib.models.gpt import GPTConfig, block_of
+from attnlib.nn.positional import rotary
+from attnlib.nn.relative import OffsetBias, alibi, clipped, t5_buckets
+from attnlib.train.fit import fit
+from attnlib.train.toy import TEST_SEED
+
+SYMBOLS, OFFSET, SHARE, TRAINED, LONGEST = 8, 3, 0.15, 32, 128
+WIDTH, HEADS, LAYERS, BATCH, SIZE, BIN = 32, 2, 2, 32, 200, 8
+START = 2 * SYMBOLS  # a token of its own, in front of every text
+Batch = tuple[Tensor, Tensor, Tensor]
+
+
+def bias_of(positions: str) -> Callable[[int, int], Tensor] | None:
+    """What is added to the scores of each head."""
+    if positions == "offsets":
+        return OffsetBias(HEADS, rows=33, sort=lambda distance: clipped(distance, most=16))
+    if positions == "t5":
+        return OffsetBias(HEADS, rows=32, sort=lambda distance: t5_buckets(distance, both=False))
+    return (lambda m, n: alibi(HEADS, m, n)) if positions == "alibi" else None
+
+
+class Model(nn.Module):
+    """Tokens in, scores of the symbol that is asked for out. `pace` is what rotary positions count by."""
+
+    def __init__(self, positions: str) -> None:
+        super().__init__()
+        config = GPTConfig(vocab=START + 1, d_model=WIDTH, n_heads=HEADS, activation="relu")
+        self.embed = nn.Embedding(START + 1, WIDTH)
+        self.bias = bias_of(positions)
+        self.turned, self.pace = positions == "rotary", 1.0
+        self.blocks = nn.ModuleList(block_of(config) for _ in range(LAYERS))
+        self.norm, self.scores = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, SYMBOLS)
+
+    def turn(self, X: Tensor, first: int) -> Tensor:
+        return rotary(X, self.pace * torch.arange(first, first + X.shape[-2], dtype=X.dtype))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        X, n = self.embed(tokens), tokens.shape[1]
+        bias = None if self.bias is None else self.bias(n, n)
+        for block in self.blocks:
+            X = block(X, bias=bias, positions=self.turn if self.turned else None)
+        return self.scores(self.norm(X))
+
+
+def texts(task: str, size: int, length: int, seed: int) -> Batch:
+    """Tokens behind a start, what is asked for at each, and where something is."""
+    if task == "three back":
+        made = look_back(size, length - 1, SYMBOLS, OFFSET, seed=seed)
+    else:
+        made = latest_mark(size, length - 1, SYMBOLS, SHARE, seed=seed)
+    tokens = np.concatenate([np.full((size, 1), START), made.source], axis=1)
+    return torch.from_numpy(tokens), torch.from_numpy(made.target), torch.from_numpy(made.mask)
+
+
+def loss(model: nn.Module, batch: Batch) -> Tensor:
+    tokens, right, asked = batch
+    return nn.functional.cross_entropy(model(tokens)[:, 1:][asked], right[asked])
+
+
+def batches(task: str, length: int, seed: int) -> Iterator[Batch]:
+    rng = np.random.default_rng(seed)
+    while True:
+        yield texts(task, BATCH, length, int(rng.integers(TEST_SEED)))
+
+
+@torch.no_grad()
+def right_by_place(model: nn.Module, task: str) -> np.ndarray:
+    """The share of right answers at each place of long texts, of those that are asked for."""
+    tokens, right, asked = texts(task, SIZE, LONGEST, TEST_SEED)
+    hits = (model.eval()(tokens)[:, 1:].argmax(-1) == right) & asked
+    counted = asked.sum(0).double()
+    share = torch.where(counted > 0, hits.sum(0) / counted, torch.nan).numpy()
+    return np.concatenate([[np.nan], share])
+
+
+def measured(model: nn.Module, task: str) -> dict[str, Any]:
+    """How often it is right within the trained length, up to twice and up to four times that."""
+    share = right_by_place(model, task)
+    return {
+        "accuracy": np.nanmean(share[: 2 * TRAINED]),
+        "inside": np.nanmean(share[:TRAINED]),
+        "beyond": share[TRAINED : 2 * TRAINED].mean(),
+        "far": share[2 * TRAINED :].mean(),
+        "by_place": np.nanmean(share.reshape(-1, BIN), axis=1),
+    }
+
+
+def trial(
+    seed: int, steps: int, lr: float, *, positions: str, task: str, pace: float = 1.0, more: float = 0.0
+) -> dict[str, Any]:
+    """Train one model and test it; `more` is the share of steps on long texts behind it, at the pace of the test."""
+    torch.manual_seed(seed)
+    model = Model(positions)
+    fit(model, loss, batches(task, TRAINED, seed), steps=steps, lr=lr)
+    model.pace = pace
+    if more:
+        fit(model, loss, batches(task, LONGEST, seed + 10**6), steps=round(more * steps), lr=lr / 3)
+    return measured(model, task)
+
+
+WAYS = {
+    "a number for each offset": "offsets",
+    "T5": "t5",
+    "ALiBi": "alibi",
+    "rotary": "rotary",
+    "none": "none",
+}
+LONGER = {"positions": "rotary", "task": "latest mark"}
+EXPERIMENT = Experiment(
+    name="positions_compared",
+    question="which ways of telling the distance hold beyond the trained length, and for which task?",
+    trial=trial,
+    arms={
+        **{
+            task: {name: {"positions": way, "task": task} for name, way in WAYS.items()}
+            for task in ("three back", "latest mark")
+        },
+        "longer": {
+            "as it is": LONGER,
+            "divided places": {**LONGER, "pace": 0.25},
+            "as it is, more steps": {**LONGER, "more": 0.1},
+            "divided places, more steps": {**LONGER, "pace": 0.25, "more": 0.1},
+        },
+    },
+    steps=100,
+    rates=(3e-3, 1e-2, 3e-2),
+    settings={
+        "symbols": SYMBOLS,
+        "offset": OFFSET,
+        "marked": SHARE,
+        "trained": TRAINED,
+        "longest": LONGEST,
+        "width": WIDTH,
+        "heads": HEADS,
+        "layers": LAYERS,
+        "batch": BATCH,
+        "tested": SIZE,
+        "bin": BIN,
+    },
+    once=lambda: {"chance": 1 / SYMBOLS},
+)
+
+if __name__ == "__main__":
+    main(EXPERIMENT)
