@@ -2,8 +2,8 @@
 
 A number of two or more significant digits in a text counts if a printed output of the same page shows it, rounded or
 not, or a stored result that the page loads holds it. What only a figure shows does not count. Formulas, code, links,
-tables, examples in italics, years, exercises, what a document says in a claim, and the numbers of chapters and
-equations need no output.
+tables, examples in italics, years, exercises, further reading, what a document says in a claim, and the numbers of
+chapters, equations, propositions and versions need no output.
 """
 
 import json
@@ -26,7 +26,7 @@ NUMBER = re.compile(r"(?<![\w.,/-])\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![\w.,/-])\d+
 YEAR = re.compile(r"(19|20)\d\d")
 PLACES = re.compile(
     r"§+[\d.]+|D[1-5] [\d.]+|(?:Theorem|Chapters?|[Nn]otebooks?|[Pp]ages?|[Ss]ections?|[Tt]ables?|Fig\.|[Ff]igures?"
-    r"|[Ee]quations?|[Ss]teps?|GPT-|\d+-bit)\s*[\d.]+"
+    r"|[Ee]quations?|eqs?\.|Proposition|Definition|Example|[Vv]ersion|[Ss]teps?|GPT-|\d+-bit)\s*[\d.]+(?: to [\d.]+)?"
 )
 LOADS = re.compile(r"load_result\(\s*\"([\w-]+)\"")
 
@@ -98,7 +98,7 @@ def unfounded(path: Path) -> list[str]:
         if cell.cell_type == "code":
             numbers += [one for name in LOADS.findall(cell.source) for one in stored(name)]
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
-    texts = [text for text in texts if "> **Exercise**" not in text]
+    texts = [text for text in texts if "> **Exercise**" not in text and "## Further reading" not in text]
     return [number for text in texts for number in told(text) if not shown(numbers, number)]
 
 
