@@ -63,3 +63,11 @@ def test_a_model_in_a_fold_counts_as_code_and_a_plot_does_not(tmp_path: Path) ->
 def test_a_tenth_more_needs_a_reason_and_a_side_road_may_be_longer(tmp_path, words, course, fits) -> None:
     file = page(tmp_path, new_markdown_cell("so " * words), **course)
     assert (not any(one.startswith("words") for one in budget.too_much(file))) == fits
+
+
+def test_what_a_notebook_says_of_itself_survives_its_run() -> None:
+    import run_notebooks
+
+    notebook = new_notebook(metadata={"course": {"side_road": True}, "signature": "1"})
+    run_notebooks.tidy(notebook)
+    assert notebook.metadata["course"] == {"side_road": True} and "signature" not in notebook.metadata
