@@ -42,8 +42,8 @@ def trial(
     )  # fmt: skip
     model = train_stack(config, lambda s: MAKE[task](BATCH, s), steps=steps, seed=seed, lr=lr)
     unseen = MAKE[task](size, TEST_SEED)
-    measured: dict[str, Any] = {"accuracy": answer_accuracy(model, examples(unseen))}
-    return measured if n_heads > 1 else {**measured, "heads": heads(model, unseen, task)}
+    looked = heads(model, unseen, task) if n_heads == 1 else []
+    return {"accuracy": answer_accuracy(model, examples(unseen)), "heads": looked}
 
 
 @torch.no_grad()
