@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from attnlib.data.bilingual import corpus, economic_area
 from attnlib.data.results import load_result
 from attnlib.data.tokens import three_tokens
 from attnlib.viz import explorables
@@ -10,24 +9,8 @@ from attnlib.viz import explorables
 # One of each, as a notebook might make it. Whoever adds an explorable adds it here.
 WORDS = ["cat", "chased", "mouse"]
 VECTORS = np.array([[1.0, 0], [0, 2], [1, 1]])
-PAIRS = [economic_area(), *corpus(1, lengths=(5, 5))]
-
-
-def cross_weights(seed: int = 0) -> list[np.ndarray]:
-    """Weights of two layers with three heads for the pairs; some of them look at the right word."""
-    rng = np.random.default_rng(seed)
-    weights = []
-    for pair in PAIRS:
-        shares = rng.gamma(0.2, size=(2, 3, len(pair.target), len(pair.source)))
-        for j, i in pair.sure:
-            shares[:, :, i, j] += rng.random((2, 3))
-        weights.append(shares / shares.sum(axis=-1, keepdims=True))
-    return weights
-
-
 SAMPLES = {
     "BlockFlow": lambda: explorables.BlockFlow(n=128, d_model=256),
-    "CrossViewer": lambda: explorables.CrossViewer(PAIRS, cross_weights(), word=2),
     "HeadViewer": lambda: explorables.HeadViewer(
         [WORDS], np.full((1, 2, 4, 3, 3), 1 / 3), [[-1, 0, 1]], token=2
     ),
@@ -52,11 +35,6 @@ MOVES = {
         {"n": 4096, "inside": 2},
         "w.n, [round(share, 3) for share in w.shares()]",
         {"d_model": 1024},
-    ),
-    "CrossViewer": (
-        {"sentence": 1, "layer": 1, "head": 2, "word": 3},
-        "w.word, round(w.error_rate(), 3), w.chosen().round(3).tolist()",
-        {"sentence": 0, "head": 1},
     ),
     "HeadViewer": ({"token": 3, "head": 1}, "w.token, w.chosen().round(3).tolist()", {"layer": 1}),
     "LengthAndAccuracy": (

@@ -18,7 +18,6 @@ except ImportError as error:
 
 from attnlib.viz.explorables.base import Explorable
 from attnlib.viz.explorables.block_flow import BlockFlow
-from attnlib.viz.explorables.cross_viewer import CrossViewer
 from attnlib.viz.explorables.head_viewer import HeadViewer
 from attnlib.viz.explorables.length_and_accuracy import LengthAndAccuracy
 from attnlib.viz.explorables.mask_painter import MaskPainter
@@ -31,7 +30,6 @@ from attnlib.viz.explorables.turned_hands import TurnedHands
 
 __all__ = [
     "BlockFlow",
-    "CrossViewer",
     "Explorable",
     "HeadViewer",
     "LengthAndAccuracy",
