@@ -35,7 +35,7 @@ def address(page: str, from_disk: bool, origin: str) -> str:
 
 
 @WIDTHS
-@pytest.mark.parametrize("which", ["limits", "exercises", "which-width"])
+@pytest.mark.parametrize("which", ["limits", "exercises", "saturation"])
 def test_a_tap_in_the_contents_lands_on_its_heading(
     which: str, width: int, browser: Any, origin: str
 ) -> None:

@@ -105,8 +105,8 @@ def first_result(browser: Any, address: str) -> str:
 @SERVED
 @pytest.mark.parametrize("typed", ["{n}", "eq {n}", "({n})", "equation {n}"])
 def test_an_equation_is_found_by_its_number(typed: str, from_disk: bool, browser: Any, origin: str) -> None:
-    query = typed.format(n=number_of("eq-stable-softmax"))
-    assert f"{SOFTMAX}#eq-stable-softmax" in first_result(browser, search_page(from_disk, origin, query))
+    query = typed.format(n=number_of("eq-dot-variance"))
+    assert f"{SOFTMAX}#eq-dot-variance" in first_result(browser, search_page(from_disk, origin, query))
 
 
 @pytest.mark.browser

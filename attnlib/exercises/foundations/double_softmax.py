@@ -1,6 +1,6 @@
 """One softmax too many
 
-repair · ★★ · 6 min · 01-foundations/4-softmax-and-scale · after foundations.softmax
+repair · ★★ · 6 min · 01-foundations/9-softmax-in-finite-precision · after foundations.softmax
 
 A decoder's words come out nearly even, however sure it should be. H is (..., d), W is (d, words). Find out
 why and repair it: the result should be the softmax of H W.

@@ -1,6 +1,6 @@
 """How spread out is a row?
 
-write · ★ · 7 min · 01-foundations/4-softmax-and-scale · after foundations.softmax
+write · ★ · 7 min · 01-foundations/8-temperature · after foundations.softmax
 
 Write the entropy -Σ p ln p of each row of P, in nats. Some weights are exactly zero; these add nothing.
 

@@ -1,6 +1,6 @@
 """An entropy that is negative, or nan
 
-repair · ★ · 5 min · 01-foundations/4-softmax-and-scale · after foundations.entropy
+repair · ★ · 5 min · 01-foundations/8-temperature · after foundations.entropy
 
 This entropy of each row comes out negative, and nan where a mask has made a weight zero. Repair both.
 

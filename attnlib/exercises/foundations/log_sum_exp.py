@@ -1,6 +1,6 @@
 """A maximum with soft edges
 
-write · ★★ · 8 min · 01-foundations/4-softmax-and-scale · after foundations.softmax
+write · ★★ · 8 min · 01-foundations/9-softmax-in-finite-precision · after foundations.softmax
 
 Write ln Σ exp(s) for each row of S, right for scores of 800 and of -800 too. The result has one axis less.
 

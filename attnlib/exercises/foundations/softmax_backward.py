@@ -1,6 +1,6 @@
 """The softmax backwards, without its Jacobian
 
-write · ★★ · 15 min · 01-foundations/4-softmax-and-scale · after foundations.softmax
+write · ★★ · 15 min · 01-foundations/8-temperature · after foundations.softmax
 
 Given the weights P of a softmax over the last axis and the gradient dP of a loss by P, return the gradient
 by the scores. No matrix larger than P is needed.

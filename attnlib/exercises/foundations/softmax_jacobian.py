@@ -1,6 +1,6 @@
 """How weights answer to scores
 
-write · ★★ · 10 min · 01-foundations/4-softmax-and-scale · after foundations.softmax
+write · ★★ · 10 min · 01-foundations/8-temperature · after foundations.softmax
 
 p is one row of softmax weights. Write the matrix of derivatives ∂p_i / ∂s_j, row i for weight i.
 

@@ -1,6 +1,6 @@
 """Warmer and colder
 
-write · ★ · 6 min · 01-foundations/4-softmax-and-scale · after foundations.softmax
+write · ★ · 6 min · 01-foundations/8-temperature · after foundations.softmax
 
 Write the softmax at temperature T: of each row of S / T, safe for scores of 8000. A large T makes the
 weights even, a small T makes them sharp.
