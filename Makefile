@@ -146,7 +146,7 @@ lighthouse: $(READY) book ## let Lighthouse judge every page; it is fetched by n
 	@$(PY) tools/lighthouse.py
 
 bench: $(READY) ## measure time and memory beside the peers and store the results (some minutes, on a quiet machine)
-	@for script in benchmarks/multihead_*.py benchmarks/tokenizer.py benchmarks/generation.py benchmarks/training_step.py; do \
+	@for script in benchmarks/multihead_*.py benchmarks/tokenizer.py benchmarks/generation.py benchmarks/training_step.py benchmarks/guess_and_check.py; do \
 	  echo "== $$script"; module=$${script%.py}; $(PY) -m "$${module//\//.}"; done
 
 address: $(BOOK) ## after editing publish.toml: set the book's address and repository everywhere

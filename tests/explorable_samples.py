@@ -11,6 +11,9 @@ WORDS = ["cat", "chased", "mouse"]
 VECTORS = np.array([[1.0, 0], [0, 2], [1, 1]])
 SAMPLES = {
     "BlockFlow": lambda: explorables.BlockFlow(n=128, d_model=256),
+    "DecodingTree": lambda: explorables.DecodingTree(
+        [["the", "a"], ["cat", "dog"], ["slept", "ran"]], [0.6, 0.55, 0.1, 0.6, 0.3, 0.8, 0.1]
+    ),
     "HeadViewer": lambda: explorables.HeadViewer(
         [WORDS], np.full((1, 2, 4, 3, 3), 1 / 3), [[-1, 0, 1]], token=2
     ),
@@ -35,6 +38,11 @@ MOVES = {
         {"n": 4096, "inside": 2},
         "w.n, [round(share, 3) for share in w.shares()]",
         {"d_model": 1024},
+    ),
+    "DecodingTree": (
+        {"upper": [0.9, 0.55, 0.1, 0.6, 0.3, 0.8, 0.1], "width": 3},
+        "w.text(w.said(w.width).tokens), w.probabilities().round(3).tolist()",
+        {"temperature": 0.5},
     ),
     "HeadViewer": ({"token": 3, "head": 1}, "w.token, w.chosen().round(3).tolist()", {"layer": 1}),
     "LengthAndAccuracy": (

@@ -173,6 +173,28 @@ def test_block_flow_counts_what_a_block_has_and_what_the_script_counts(tmp_path)
     assert block.attention.attention_weights(X).shape == steps["weights"].shape
 
 
+def test_the_decoding_tree_finds_what_the_package_finds(rng, tmp_path):
+    cases = [(rng.uniform(0.01, 0.99, 7).tolist(), T) for T in (0.1, 0.5, 1.0, 3.0) for _ in range(5)]
+    expression = (
+        "cases.map(([u, T]) => [m.TEXTS.map((t) => m.likely(u, t, T)), "
+        "[1, 2, 3, 4].map((w) => m.beam(u, w)[2][0]), m.best(u)])"
+    )
+    found = in_node(explorables.DecodingTree, expression, tmp_path, cases=cases)
+    for (upper, T), (P, beams, best) in zip(cases, found, strict=True):
+        tree = explorables.DecodingTree([["the", "a"], ["cat", "dog"], ["slept", "ran"]], upper)
+        close(P, tree.probabilities(T))
+        close(sum(P), 1)
+        assert [tuple(one) for one in beams] == [tree.said(width).tokens for width in (1, 2, 3, 4)]
+        assert tuple(best) == tree.best().tokens == tree.said(4).tokens
+    assert any(beams[0] != best for _, beams, best in found), "or greedy never loses"
+
+
+@pytest.mark.bad_input
+def test_the_decoding_tree_has_a_probability_for_each_choice():
+    with pytest.raises(ValueError, match="3 pairs of words and 7 probabilities; got 3 and 6"):
+        explorables.DecodingTree([["a", "b"]] * 3, [0.5] * 6)
+
+
 def test_block_flow_writes_large_numbers_shortly(tmp_path):
     given = [0, 999, 1000, 7087872, 999999, 1234567890123]
     found = in_node(explorables.BlockFlow, "given.map(m.short)", tmp_path, given=given)

@@ -1,0 +1,124 @@
+"""One step of a beam
+
+write · ★★★ · 20 min · 04-transformer/7-what-to-say-next
+
+A beam of one sentence holds k hypotheses: score (k,) are their sums of log-probabilities, and ended (k,) says
+which of them
+are over. log_P (k, vocab) is what the model says of the next token. Those that go on compete with all their
+continuations.
+One that has ended competes once, as it is. Return the best `width` of all, best first: parent (width,), token
+(width,) and score (width,); the token of one that had ended is -1.
+
+1. Which numbers compete? Write them into one table with a row for each hypothesis.
+2. A row of the table has vocab continuations; an ended hypothesis has one entry in a column of its own, and
+-inf in the others.
+3. Join a column to score[:, None] + log_P, sort the flat table, and take quotient and remainder by its width.
+
+What has ended must neither go on nor disappear. Here it stays in the beam and takes a place there; the
+course's package
+keeps it beside the beam, which leaves the places to those that go on. Both are beam search, with different
+texts now and then.
+"""
+
+import numpy as np
+
+
+def beam_step(score, ended, log_P, width):
+    """The best `width`: parent, token and score, each (width,); score, ended (k,), log_P (k, vocab)."""
+    vocab = log_P.shape[1]
+    goes_on = np.where(ended[:, None], -np.inf, score[:, None] + log_P)
+    stays = np.where(ended, score, -np.inf)[:, None]
+    table = np.concatenate([goes_on, stays], axis=1)
+    best = np.argsort(-table, axis=None, kind="stable")[:width]
+    parent, token = best // (vocab + 1), best % (vocab + 1)
+    return parent, np.where(token == vocab, -1, token), table[parent, token]
+
+
+def by_list(score, ended, log_P, width):
+    grown = []
+    for k in range(len(score)):
+        if ended[k]:
+            grown.append((score[k], k, -1))
+        else:
+            grown += [(score[k] + x, k, w) for w, x in enumerate(log_P[k])]
+    grown.sort(key=lambda one: one[0], reverse=True)
+    values, parents, tokens = zip(*grown[:width], strict=True)
+    return np.array(parents), np.array(tokens), np.array(values)
+
+
+def by_products(score, ended, log_P, width):
+    k, vocab = log_P.shape
+    flat = np.where(ended[:, None], 0.0, np.exp(score)[:, None] * np.exp(log_P))
+    flat[ended, 0] = np.exp(score[ended])
+    order = np.argsort(flat.ravel())[::-1][:width]
+    parent, token = np.unravel_index(order, (k, vocab))
+    return parent, np.where(ended[parent], -1, token), np.log(flat[parent, token])
+
+
+def all_go_on(score, ended, log_P, width):
+    """Ended or not."""
+    return beam_step(score, np.zeros_like(ended), log_P, width)
+
+
+def one_of_each(score, ended, log_P, width):
+    """The best continuation of each hypothesis."""
+    token = log_P.argmax(axis=1)
+    total = np.where(ended, score, score + log_P.max(axis=1))
+    order = np.argsort(-total, kind="stable")[:width]
+    return order, np.where(ended, -1, token)[order], total[order]
+
+
+def by_the_last_step(score, ended, log_P, width):
+    """Ranked by the new token alone."""
+    table = np.concatenate(
+        [np.where(ended[:, None], -np.inf, log_P), np.where(ended, 0, -np.inf)[:, None]], axis=1
+    )
+    best = np.argsort(-table, axis=None, kind="stable")[:width]
+    parent, token = best // table.shape[1], best % table.shape[1]
+    said = np.where(token == log_P.shape[1], -1, token)
+    return parent, said, score[parent] + np.where(said < 0, 0, log_P[parent, said])
+
+
+def cases(rng):
+    def beam(k, vocab, ended, width, spread=1.0):
+        S = spread * rng.normal(size=(k, vocab))
+        log_P = S - np.log(np.exp(S).sum(axis=1, keepdims=True))
+        return -np.sort(rng.uniform(0.5, 3, k)), np.array(ended), log_P, width
+
+    score, _, log_P, _ = beam(3, 4, [False] * 3, 3)
+    return {
+        "nothing has ended": beam(2, 4, [False, False], 2),
+        "one has ended": (np.array([-1.0, -1.2, -2.0]), np.array([False, True, False]), log_P, 3),
+        "the likeliest has ended": beam(3, 5, [True, False, False], 3),
+        "all but one": beam(4, 3, [True, True, False, True], 4),
+        "one parent has the best children": (np.array([-0.5, -6.0, -7.0]), np.array([False] * 3), log_P, 3),
+    }
+
+
+RETURNS = ("parent", "token", "score")
+VARIANTS = """
+    by_list
+    by_products
+"""
+MISTAKES = """
+what has ended goes on | A hypothesis that had ended was expanded. It competes once, as it is.
+    all_go_on
+what has ended disappears | A hypothesis that had ended is gone. It competes once, as it is.
+    stays = np.where(ended, score, -np.inf)[:, None] => stays = np.full((len(score), 1), -np.inf)
+log-probabilities multiplied | Log-probabilities were multiplied. Probabilities are multiplied; their
+  logarithms are added.
+    score[:, None] + log_P => score[:, None] * log_P
+worst first | These are the least likely. The best stand first.
+    np.argsort(-table => np.argsort(table
+one child for each parent | Each hypothesis has kept its own best continuation. All continuations compete with
+  each other.
+    one_of_each
+ranked by the new token alone | The order is that of the last tokens. The sum of the whole beginning decides.
+    by_the_last_step
+the sum of the beginning is missing | What stood before the new token is not in the score.
+    score[:, None] + log_P => log_P
+the mean of the two | The sum was halved. Only the sum is asked for here.
+    score[:, None] + log_P => (score[:, None] + log_P) / 2
+quotient and remainder exchanged | Parent and token are exchanged.
+    return parent, np.where(token == vocab, -1, token), => return np.where(token == vocab, -1, token), parent,
+"""

@@ -1,0 +1,104 @@
+"""The score of a text that has ended
+
+write · ★★ · 10 min · 04-transformer/7-what-to-say-next
+
+A beam has found some texts: said (b, n) are their tokens, and log_p (b, n) what each token got. A text ends
+with the token
+`end`; what stands behind it is padding, whose log_p means nothing. A text without `end` has all its n tokens.
+Return the
+scores (b,): the sum of a text's log-probabilities, divided by ((5 + L) / 6) to the power alpha. The end token
+belongs to
+the text, in the sum and in the length L.
+
+1. How many tokens has each text, with the end and without the padding?
+2. A mask of the places below L serves the sum; L itself serves the divisor.
+3. L is the place of the first `end` plus one, or n if there is none.
+
+That a text ends here, and not later, is a choice like any other, with a probability of its own. Who leaves it
+out compares
+texts that may end with texts that surely do.
+"""
+
+import numpy as np
+
+
+def scores(said, log_p, end, alpha):
+    """Sums divided by ((5 + L) / 6)^alpha; said and log_p (b, n) give (b,)."""
+    n = said.shape[1]
+    ends = said == end
+    L = np.where(ends.any(axis=1), ends.argmax(axis=1) + 1, n)
+    real = np.arange(n) < L[:, None]
+    return np.where(real, log_p, 0).sum(axis=1) / ((5 + L) / 6) ** alpha
+
+
+def by_loop(said, log_p, end, alpha):
+    results = []
+    for tokens, values in zip(said, log_p, strict=True):
+        total, length = 0.0, 0
+        for token, value in zip(tokens, values, strict=True):
+            total, length = total + value, length + 1
+            if token == end:
+                break
+        results.append(total * (6 / (length + 5)) ** alpha)
+    return np.array(results)
+
+
+def by_counting(said, log_p, end, alpha):
+    before = np.cumsum(said == end, axis=1) - (said == end)  # ends that stand before a place
+    real = before == 0
+    total = (np.where(real, log_p, 0)).sum(axis=1)
+    return total * np.exp(-alpha * np.log((real.sum(axis=1) + 5) / 6))
+
+
+def cases(rng):
+    def texts(lengths, n, alpha):
+        said = rng.integers(3, 9, (len(lengths), n))
+        for row, length in zip(said, lengths, strict=True):
+            if length < n or length % 2:
+                row[length - 1] = 2
+            row[length:] = rng.integers(0, 3, n - length)
+        return said, -rng.uniform(0.1, 2, (len(lengths), n)), 2, alpha
+
+    return {
+        "two texts": texts([3, 5], 5, 0.6),
+        "a text of one token": texts([1, 4, 6], 6, 1.0),
+        "one that has not ended": texts([4, 2], 4, 0.8),
+        "lengths do not count": texts([2, 5, 3], 5, 0.0),
+    }
+
+
+VARIANTS = """
+    by_loop
+    by_counting
+"""
+MISTAKES = """
+divided by all places | The length is that of the padded row. Padding is no part of a text.
+    / ((5 + L) / 6) => / ((5 + n) / 6)
+padding is added | Log-probabilities behind the end were added, too.
+    np.where(real, log_p, 0).sum(axis=1) => log_p.sum(axis=1)
+the end is not counted | The length leaves the end token out, and the sum has it.
+    / ((5 + L) / 6) => / ((5 + np.where(ends.any(axis=1), L - 1, L)) / 6)
+normalised before the end | Sum and length stop before the end token, as if ending were free.
+    ends.argmax(axis=1) + 1 => ends.argmax(axis=1)
+log-probabilities multiplied | Log-probabilities were multiplied. Probabilities are multiplied; their
+  logarithms are added.
+    np.where(real, log_p, 0).sum(axis=1) => np.where(real, log_p, 1).prod(axis=1)
+probabilities added | Probabilities were added. They are multiplied, so their logarithms are added.
+    np.where(real, log_p, 0).sum(axis=1) => np.where(real, np.exp(log_p), 0).sum(axis=1)
+the plain length | This divides by L to the power alpha. The published form is gentler: (5 + L) / 6.
+    ((5 + L) / 6) => (1.0 * L)
+multiplied | The sum was multiplied with the penalty; it is divided.
+    .sum(axis=1) / ((5 + L) / 6) => .sum(axis=1) * ((5 + L) / 6)
+alpha multiplies | alpha is a power, not a factor.
+    ** alpha => * alpha + (alpha == 0)
+only the five is divided | The six divides the whole bracket, 5 + L.
+    ((5 + L) / 6) => (5 + L / 6)
+six is missing | The bracket is divided by six, so that a text of one token is divided by one.
+    ((5 + L) / 6) => (5.0 + L)
+five is missing | Five is added to the length before it is divided by six.
+    ((5 + L) / 6) => (L / 6)
+not normalised | The penalty is missing.
+     / ((5 + L) / 6) ** alpha =>
+texts without an end have no length | A text without `end` has all its n tokens.
+    np.where(ends.any(axis=1), ends.argmax(axis=1) + 1, n) => ends.argmax(axis=1) + 1
+"""

@@ -1,0 +1,44 @@
+"""Where the order turns
+
+predict · ★ · 4 min · 04-transformer/7-what-to-say-next
+
+In the tree of the page lower the probability of *ran* after *a dog*, which was 0.9, and leave everything else
+as it is. At which
+value does a beam of two stop saying *a dog ran*?
+
+1. Which text does it say instead, and how probable is that one?
+2. Write down the product for *a dog ran* with x in place of 0.9.
+3. 0.4 · 0.9 · x equals the product of the text that greedy says.
+
+The last word decides by its product with all before it, so a text that was behind after two words may still win, and
+one that led may still lose. A beam can wait for that, as long as the text is among those it keeps.
+"""
+
+
+def answer():
+    return 0.6 * 0.55 * 0.6 / (0.4 * 0.9)
+
+
+WITHIN = 0.002
+MISTAKES = """
+as probable as its rival's last word | That is the probability of the last word of the other text. What must be equal
+  are the products.
+    = 0.6
+where both words are even | At one half *ran* and *slept* are equally probable after *a dog*. The rival stands
+  elsewhere in
+  the tree.
+    = 0.5
+the probability of the rival | That is the product of the whole other text. Divide it by what *a dog* has before its
+  last word.
+    = 0.198
+against the second text of the same beginning | That compares with *the dog ran*. Another text that begins with
+  *the* is more
+  probable.
+    = 0.6 * 0.45 * 0.7 / (0.4 * 0.9)
+after two words | That compares beginnings of two words. The last word of the rival counts, too.
+    = 0.6 * 0.55 / (0.4 * 0.9)
+divided by the first word alone | The second word, *dog*, is part of the product, too.
+    = 0.198 / 0.4
+divided by the second word alone | The first word, *a*, is part of the product, too.
+    = 0.198 / 0.9
+"""
