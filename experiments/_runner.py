@@ -69,7 +69,8 @@ def figures(experiment: Experiment, trials: Trials, group: str, arm: str, times:
             one[experiment.figure]
             for one in trials
             if (one["group"], one["arm"], one["times"]) == (group, arm, times) and one["seed"] in SEEDS
-        ]
+        ],
+        dtype=float,
     )
 
 
@@ -78,15 +79,12 @@ def chosen_rate(experiment: Experiment, trials: Trials, group: str, arm: str) ->
 
     def score(lr: float) -> float:
         wanted = (group, arm, lr)
-        return float(
-            np.mean(
-                [
-                    one[experiment.figure]
-                    for one in trials
-                    if (one["group"], one["arm"], one["lr"]) == wanted and one["seed"] in RATE_SEEDS
-                ]
-            )
-        )
+        found = [
+            one[experiment.figure]
+            for one in trials
+            if (one["group"], one["arm"], one["lr"]) == wanted and one["seed"] in RATE_SEEDS
+        ]
+        return -math.inf if None in found else float(np.mean(found))
 
     return max(experiment.rates, key=score)
 
@@ -164,12 +162,14 @@ def run_one(experiment: Experiment, job: Job, steps: int) -> dict[str, Any]:
 
 
 def rounded(value: Any) -> Any:
-    """Numbers to four decimals, arrays as lists; anything else as it is."""
+    """Numbers to four decimals, arrays as lists, what is no number as None; anything else as it is."""
     if isinstance(value, Mapping):
         return {key: rounded(one) for key, one in value.items()}
     if isinstance(value, list):
         return [rounded(one) for one in value]
     array = np.asarray(value)
+    if array.dtype.kind == "f" and not array.ndim and not np.isfinite(array):
+        return None  # a training that broke
     return np.round(array, 4).tolist() if array.dtype.kind == "f" else array.tolist()
 
 

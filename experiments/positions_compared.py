@@ -1,4 +1,4 @@
-"""Five ways to tell the distance, within the trained length and beyond it, on two tasks. (book: positions-compared)
+"""Six ways to tell the distance, within the trained length and beyond it, on two tasks. (book: positions-compared)
 
 The models of `where_am_i`: two blocks, a causal mask, a start token, trained on texts of 32 tokens and tested on 128.
 
@@ -28,6 +28,7 @@ from attnlib.train.toy import TEST_SEED
 SYMBOLS, OFFSET, SHARE, TRAINED, LONGEST = 8, 3, 0.15, 32, 128
 WIDTH, HEADS, LAYERS, BATCH, SIZE, BIN = 32, 2, 2, 32, 200, 8
 START = 2 * SYMBOLS  # a token of its own, in front of every text
+T5 = {"t5": 128, "t5 near": 24}  # from which distance on all share the last row
 Batch = tuple[Tensor, Tensor, Tensor]
 
 
@@ -35,8 +36,9 @@ def bias_of(positions: str) -> Callable[[int, int], Tensor] | None:
     """What is added to the scores of each head."""
     if positions == "offsets":
         return OffsetBias(HEADS, rows=33, sort=lambda distance: clipped(distance, most=16))
-    if positions == "t5":
-        return OffsetBias(HEADS, rows=32, sort=lambda distance: t5_buckets(distance, both=False))
+    if positions in T5:
+        longest = T5[positions]
+        return OffsetBias(HEADS, rows=32, sort=lambda distance: t5_buckets(distance, 32, longest, both=False))
     return (lambda m, n: alibi(HEADS, m, n)) if positions == "alibi" else None
 
 
@@ -122,6 +124,7 @@ def trial(
 WAYS = {
     "a number for each offset": "offsets",
     "T5": "t5",
+    "T5, shared from 24 on": "t5 near",
     "ALiBi": "alibi",
     "rotary": "rotary",
     "none": "none",

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from attnlib.data.bilingual import corpus, economic_area
 from attnlib.data.results import load_result
 from attnlib.data.tokens import three_tokens
 from attnlib.viz import explorables
@@ -9,11 +10,27 @@ from attnlib.viz import explorables
 # One of each, as a notebook might make it. Whoever adds an explorable adds it here.
 WORDS = ["cat", "chased", "mouse"]
 VECTORS = np.array([[1.0, 0], [0, 2], [1, 1]])
+PAIRS = [economic_area(), *corpus(1, lengths=(5, 5))]
+
+
+def cross_weights(seed: int = 0) -> list[np.ndarray]:
+    """Weights of two layers with three heads for the pairs; some of them look at the right word."""
+    rng = np.random.default_rng(seed)
+    weights = []
+    for pair in PAIRS:
+        shares = rng.gamma(0.2, size=(2, 3, len(pair.target), len(pair.source)))
+        for j, i in pair.sure:
+            shares[:, :, i, j] += rng.random((2, 3))
+        weights.append(shares / shares.sum(axis=-1, keepdims=True))
+    return weights
+
+
 SAMPLES = {
     "BlockFlow": lambda: explorables.BlockFlow(n=128, d_model=256),
     "DecodingTree": lambda: explorables.DecodingTree(
         [["the", "a"], ["cat", "dog"], ["slept", "ran"]], [0.6, 0.55, 0.1, 0.6, 0.3, 0.8, 0.1]
     ),
+    "CrossViewer": lambda: explorables.CrossViewer(PAIRS, cross_weights(), word=2),
     "HeadViewer": lambda: explorables.HeadViewer(
         [WORDS], np.full((1, 2, 4, 3, 3), 1 / 3), [[-1, 0, 1]], token=2
     ),
@@ -43,6 +60,11 @@ MOVES = {
         {"upper": [0.9, 0.55, 0.1, 0.6, 0.3, 0.8, 0.1], "width": 3},
         "w.text(w.said(w.width).tokens), w.probabilities().round(3).tolist()",
         {"temperature": 0.5},
+    ),
+    "CrossViewer": (
+        {"sentence": 1, "layer": 1, "head": 2, "word": 3},
+        "w.word, round(w.error_rate(), 3), w.chosen().round(3).tolist()",
+        {"sentence": 0, "head": 1},
     ),
     "HeadViewer": ({"token": 3, "head": 1}, "w.token, w.chosen().round(3).tolist()", {"layer": 1}),
     "LengthAndAccuracy": (

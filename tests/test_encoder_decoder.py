@@ -190,11 +190,14 @@ def test_one_class_of_block_is_an_encoder_a_decoder_and_both(texts):
 
 
 def test_the_memory_has_one_vector_for_each_token_of_the_source_and_can_be_any_length(texts):
-    """eq-memory: three tokens in, three vectors out, and the decoder takes as many as there are."""
+    """eq-memory: three tokens in, three vectors out that have heard all, and the decoder takes as many as there are."""
     whole, (source, _, said) = model(), texts
     for n in (1, 3, N):
         memory = whole.encode(source[:, :n])
         assert memory.shape == (B, n, 12)
+        other = source[:, :n].clone()
+        other[:, -1] = 3 + (other[:, -1] - 2) % 20
+        assert (whole.encode(other) != memory).any(-1).all()  # each has heard the last token
         assert whole.decode(memory, None, said).shape == (B, M, TARGET)
 
 

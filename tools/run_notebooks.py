@@ -22,11 +22,11 @@ CELL_TIMEOUT = 300
 
 
 def tidy(notebook: Any) -> None:
-    """Take out of an executed notebook all that differs between two equal runs."""
+    """Take out of an executed notebook all that differs between two equal runs; what it says of itself stays."""
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
-        **({"widgets": notebook.metadata["widgets"]} if "widgets" in notebook.metadata else {}),
+        **{key: notebook.metadata[key] for key in ("course", "widgets") if key in notebook.metadata},
     }
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)

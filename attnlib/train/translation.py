@@ -1,7 +1,8 @@
-"""Train a `Seq2Seq` to translate or to copy, and measure it: right tokens, right sentences, attention weights.
+"""Train a model to translate or to copy, and measure it: right tokens, right sentences, attention weights.
 
-Book: the-bottleneck. Sentences come from `attnlib.data.bilingual`, number sequences from `attnlib.data.tasks`.
-A model is trained on the GPU where there is one, and comes back to the CPU.
+Book: the-bottleneck, translation. A model is a `Seq2Seq` or an `EncoderDecoder`, which are called alike. Sentences come
+from `attnlib.data.bilingual`, number sequences from `attnlib.data.tasks`. A model is trained on the GPU where there is
+one, and comes back to the CPU.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,10 +14,13 @@ from torch import nn
 from attnlib import decode
 from attnlib.data.bilingual import Pair, source_vocab, target_vocab
 from attnlib.data.vocab import BOS, EOS, PAD, SPECIAL, Batch, batch, batches
+from attnlib.models.encoder_decoder import EncoderDecoder
 from attnlib.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from attnlib.shapes import Array, Bool, Float, Int
 from attnlib.train.device import device
 from attnlib.train.fit import fit
+
+Model = Seq2Seq | EncoderDecoder
 
 
 class Tensors(NamedTuple):
@@ -41,7 +45,7 @@ def tensors(data: Batch, device: torch.device | str = "cpu") -> Tensors:
     return Tensors(*(torch.from_numpy(array).to(device) for array in data))
 
 
-def sequence_loss(model: Seq2Seq, data: Batch) -> Float[torch.Tensor, ""]:
+def sequence_loss(model: Model, data: Batch) -> Float[torch.Tensor, ""]:
     """Mean cross-entropy of the right next token, over the real target tokens."""
     t = tensors(data, next(model.parameters()).device)
     logits = model(t.source, t.source_mask, t.target_in)
@@ -49,7 +53,7 @@ def sequence_loss(model: Seq2Seq, data: Batch) -> Float[torch.Tensor, ""]:
 
 
 @torch.no_grad()
-def said_tokens(model: Seq2Seq, data: Batch) -> Int[Array, "b m"]:
+def said_tokens(model: Model, data: Batch) -> Int[Array, "b m"]:
     """The token the model ranks first at each place, given the right tokens before it."""
     model.eval()
     t = tensors(data, next(model.parameters()).device)
@@ -69,7 +73,7 @@ def translate(
     return said, None if model.config.attention == "none" else torch.cat(speaker.weights, 1)
 
 
-def accuracy(model: Seq2Seq, data: Batch) -> Accuracy:
+def accuracy(model: Model, data: Batch) -> Accuracy:
     """How much of `data` the model gets right.
 
     A sentence without a wrong token is one that `translate` says exactly: as long as nothing was wrong, the tokens
@@ -86,7 +90,9 @@ def weights_of(model: Seq2Seq, pairs: Sequence[Pair], *, end: bool = False) -> l
     model.eval()
     t = tensors(batch(pairs, source_vocab(), target_vocab()), next(model.parameters()).device)
     P = model.attention_weights(t.source, t.source_mask, t.target_in).double().cpu().numpy()
-    return [p[: len(pair.target) + end, : len(pair.source) + end] for p, pair in zip(P, pairs, strict=True)]
+    return [
+        p[..., : len(pair.target) + end, : len(pair.source) + end] for p, pair in zip(P, pairs, strict=True)
+    ]
 
 
 def train_translator(

@@ -1,6 +1,6 @@
 """How deep must a convolution be?
 
-write · ★★ · 15 min · 02-self-attention/4-what-it-costs
+write · ★★ · 15 min · 02-self-attention/7-waiting-and-distance
 
 Each output of a convolution layer reads `kernel` inputs: its own place and the kernel - 1 places before it,
 or, dilated, every kernel^l-th place in layer l = 0, 1, 2, ... How many layers does it take until the last

@@ -1,6 +1,6 @@
 """How many layers apart?
 
-write · ★★★ · 20 min · 02-self-attention/4-what-it-costs · after self-attention.layers-to-reach,
+write · ★★★ · 20 min · 02-self-attention/7-waiting-and-distance · after self-attention.layers-to-reach,
 self-attention.leak-hunt
 
 reads (n, n) says which inputs one layer reads: reads[i, j] is True if output i depends on input j. Return a

@@ -1,0 +1,77 @@
+"""A bias for the newest token
+
+repair · ★★ · 8 min · 04-transformer/10-positions-compared
+
+table (h, most + 1) holds for each head the number that is added to a score at the distances 0, 1, ..., most; all
+farther keys share the last one. While a model writes, one token comes at a time, and `held` tokens stand before it.
+This function is meant to return (h, held + 1): what is added to the new token's scores with all keys, in the order of
+the text, its own key at the end. It runs for every length, and the text turns into nonsense. Two things are wrong;
+repair both.
+
+1. Which distance does the first key of the text have, and which the last?
+2. What happens to a distance beyond `most`, and what should happen?
+3. The distances fall from `held` to 0; what is beyond `most` counts as `most`.
+
+With a whole text at once, both mistakes would show in a picture of the table. In the one row that a step needs they do
+not, so compare that row with the last row of the whole.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def newest_bias(table, held):
+    """What is added to the scores of a token that `held` others stand before; (h, held + 1)."""
+    distance = np.arange(held, -1, -1)
+    row = np.minimum(distance, table.shape[1] - 1)
+    return table[:, row]
+
+
+def from_the_end(table, held):
+    h, rows = table.shape
+    near = table[:, : held + 1]
+    far = np.repeat(table[:, -1:], max(held + 1 - rows, 0), axis=1)
+    return np.concatenate([near, far], axis=1)[:, ::-1]
+
+
+def last_row_of_all(table, held):
+    n = held + 1
+    whole = np.empty((len(table), n, n))
+    for i in range(n):
+        for j in range(n):
+            whole[:, i, j] = table[:, min(max(i - j, 0), table.shape[1] - 1)]
+    return whole[:, -1]
+
+
+def cases(rng):
+    return {
+        "fewer tokens than rows": (drawn(rng, (2, 5))[0], 3),
+        "more tokens than rows": (drawn(rng, (2, 3))[0], 6),
+        "the first token": (drawn(rng, (3, 4))[0], 0),
+        "as many tokens as rows": (drawn(rng, (2, 4))[0], 4),
+        "many tokens": (drawn(rng, (4, 6))[0], 23),
+    }
+
+
+GIVEN = ("distances from the wrong end", "far distances begin again")
+VARIANTS = """
+    from_the_end
+    last_row_of_all
+"""
+MISTAKES = """
+distances from the wrong end | The first key of the text was given the distance 0. The nearest key is the last one.
+    distance = np.arange(held, -1, -1) => distance = np.arange(held + 1)
+far distances begin again | Behind the end of the table its rows came again from the start, so a far key counts as near.
+    np.minimum(distance, table.shape[1] - 1) => distance % table.shape[1]
+its own key is left out | The new token has a key, too, at distance 0.
+    distance = np.arange(held, -1, -1) => distance = np.arange(held, 0, -1)
+nothing has the distance 0 | The last key is the token's own: its distance is 0, not 1.
+    distance = np.arange(held, -1, -1) => distance = np.arange(held + 1, 0, -1)
+one row too few | Distances of `most` were given the row before the last.
+    np.minimum(distance, table.shape[1] - 1) => np.minimum(distance, table.shape[1] - 2)
+nothing for the far ones | Keys beyond the table got nothing. They share its last number.
+    return table[:, row] => return np.where(distance < table.shape[1], table[:, row], 0)
+one head for all | Every head has a row of its own in the table.
+    return table[:, row] => return np.repeat(table[:1, row], len(table), axis=0)
+"""

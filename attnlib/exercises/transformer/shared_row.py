@@ -1,0 +1,42 @@
+"""How many distances share a row?
+
+predict · ★★ · 6 min · 04-transformer/10-positions-compared
+
+T5's published model sorts distances in both directions into 32 rows, with 128 as the longest: 16 rows are for keys
+before the query, and of these 8 for one distance each. How many distances share the row of the distance 20?
+
+1. From distance 8 on a row reaches as far as a step on a scale of logarithms; how many steps lead from 8 to 128?
+2. 128 is 16 times 8, and 8 steps lead there, so each multiplies by the eighth root of 16, which is the root of 2.
+3. The rows begin at 8, 11.3, 16, 22.6, ... Which whole numbers are in the one that holds 20?
+
+The rows get wider as the distance grows, as a reader would count: the word before, the one before that, the line
+above, somewhere on this page.
+"""
+
+import math
+
+
+def row(distance):
+    """Counted from the first that is shared; two of them double the distance."""
+    return math.floor(2 * math.log2(distance / 8))
+
+
+def answer():
+    return sum(row(distance) == row(20) for distance in range(8, 128))
+
+
+WITHIN = 0.4
+MISTAKES = """
+its own row | Only the distances below 8 have a row each. From 8 on they share.
+    = 1
+sixteen rows of one distance | Half of the 16 rows are for one distance each, and 20 is beyond them.
+    = 5
+as if both directions had 32 rows | Of the 32 rows 16 are for keys that come after the query.
+    = 2
+even steps | Rows of equal width would be 15 wide. These grow, each wider than the one before by the same factor.
+    = 15
+both ends counted | The rows begin at 16 and at 22.6. The next row begins with 23, so count from 16 to 22.
+    = 8
+the borders rounded down | 22 is below 22.6, so it belongs to this row, too.
+    = 6
+"""

@@ -1,0 +1,39 @@
+"""What is left of two numbers?
+
+predict · ★★ · 4 min · 04-transformer/12-norms-depth-and-rank
+
+Vectors of *two* different numbers go through layer normalisation without gain and shift, with an eps too small to
+matter. How many different vectors can come out?
+
+1. Take the mean away. What do you know about the two numbers that are left?
+2. They are a and -a. Now divide by the standard deviation.
+3. The standard deviation of a and -a is the size of a, so each becomes one or minus one.
+
+All that is left of two numbers is which one is larger. Of d numbers a norm keeps d - 2 degrees of freedom, and for
+d = 2 nothing but a sign remains.
+"""
+
+import itertools
+
+import numpy as np
+
+
+def answer():
+    found = set()
+    for pair in itertools.permutations((-3.0, 0.5, 2.0, 10.0), 2):
+        x = np.array(pair)
+        found.add(tuple(((x - x.mean()) / x.std()).round(9)))
+    return len(found)
+
+
+WITHIN = 0.4
+MISTAKES = """
+one | The larger number may stand first or second, and that is kept.
+    = 1
+four | The mean of what comes out is zero, so both cannot have the same sign.
+    = 4
+three | Two equal numbers would give zeros, but the two are different.
+    = 3
+as many as there are vectors | Multiplying by a number, or adding one, changes nothing behind the norm. Try two pairs.
+    = float("inf")
+"""

@@ -1,0 +1,84 @@
+"""Where a translator looks in the source for each word that it says, beside the words that it truly translates.
+
+The book looks at such weights in eq-cross-projections (Chapter 4), and measures them by eq-aer (Chapter 1).
+"""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import traitlets
+from matplotlib.figure import Figure
+
+from attnlib.data.bilingual import Pair
+from attnlib.metrics.alignment import alignment_error_rate, links_from_weights
+from attnlib.shapes import Array, Float
+from attnlib.viz.explorables.base import Explorable, script, style
+from attnlib.viz.style import INK, PALETTE
+
+
+class CrossViewer(Explorable):
+    """The words said on the left, the source on the right, a line for each weight; what to look at can be chosen."""
+
+    QUESTION = "Where does it look to say the next word?"
+    SIZE = (600, 640)
+    _esm, _css = script("cross_viewer"), style("cross_viewer")
+
+    sources = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
+    targets = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
+    sure = traitlets.List().tag(sync=True)
+    possible = traitlets.List().tag(sync=True)
+    hundredths = traitlets.List().tag(sync=True)
+    sentence = traitlets.Int(0, min=0).tag(sync=True)
+    layer = traitlets.Int(0, min=0).tag(sync=True)
+    head = traitlets.Int(0, min=0).tag(sync=True)
+    word = traitlets.Int(0, min=0, help="0 is all words said, 1 the first").tag(sync=True)
+
+    def __init__(
+        self,
+        pairs: Sequence[Pair],
+        weights: Sequence[Float[Array, "layers heads m n"]],
+        layer: int = 0,
+        head: int = 0,
+        word: int = 0,
+    ) -> None:
+        shapes = [(len(pair.target), len(pair.source)) for pair in pairs]
+        if not shapes or [P.shape[-2:] for P in weights] != shapes:
+            raise ValueError(
+                "CrossViewer: each pair needs weights (layers, heads, words of the target, words of the source); got "
+                f"{len(pairs)} pairs of {shapes} words and weights {[P.shape for P in weights]}."
+            )
+        super().__init__(
+            sources=[list(pair.source) for pair in pairs], targets=[list(pair.target) for pair in pairs],
+            sure=[[list(link) for link in pair.sure] for pair in pairs],
+            possible=[[list(link) for link in pair.possible] for pair in pairs],
+            hundredths=[(100 * P).round().astype(int).tolist() for P in weights], layer=layer, head=head, word=word,
+        )  # fmt: skip
+
+    def chosen(self) -> Float[Array, "m n"]:
+        """The weights that are shown now; stored in hundredths, so summed to one again."""
+        shares = np.array(self.hundredths[self.sentence][self.layer][self.head], dtype=float)
+        return shares / shares.sum(axis=-1, keepdims=True)
+
+    def error_rate(self) -> float:
+        """The alignment error rate of the largest weights of this sentence."""
+        sure, possible = ({(j, i) for j, i in links[self.sentence]} for links in (self.sure, self.possible))
+        return alignment_error_rate(links_from_weights(self.chosen()), sure, possible)
+
+    def figure(self) -> Figure:
+        said, read = self.targets[self.sentence], self.sources[self.sentence]
+        fig, ax = plt.subplots(figsize=(4.6, 0.28 * max(len(said), len(read)) + 0.6))
+        for words, x, side in ((said, -0.04, "right"), (read, 1.04, "left")):
+            for i, word in enumerate(words):
+                ax.text(x, i, word, ha=side, va="center", fontsize=9)
+        for i, row in enumerate(self.chosen()):
+            for j, p in enumerate(row):
+                if p > 0.005 and self.word in (0, i + 1):
+                    ax.plot([0, 1], [i, j], color=PALETTE[0], lw=0.5 + 4 * p, alpha=p)
+        for j, i in self.possible[self.sentence]:
+            if self.word == i + 1:
+                ax.plot(1, j, "o", ms=9, mfc="none", color=PALETTE[1])
+        ax.set(xlim=(-0.4, 1.4), ylim=(max(len(said), len(read)) - 0.4, -0.6))
+        ax.set_title(f"layer {self.layer + 1}, head {self.head + 1}", color=INK)
+        ax.axis("off")
+        return fig
