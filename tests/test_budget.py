@@ -21,13 +21,7 @@ HELD = (  # the chapters and pages that are written as lessons
     "04",
 )
 LESSONS = [f for f in budget.notebooks() if f"{f.parent.name}/{f.stem}".startswith(HELD)]
-MODEL = "class Model:
-    def forward(self, X):
-
-        return X
-
-plot(1)
-plot(2)"
+MODEL = "class Model:\n    def forward(self, X):\n\n        return X\n\nplot(1)\nplot(2)"
 
 
 @pytest.mark.parametrize("file", LESSONS, ids=lambda f: f"{f.parent.name}/{f.stem}")
