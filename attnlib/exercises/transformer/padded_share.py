@@ -1,0 +1,71 @@
+"""How much of a batch is padding?
+
+write · ★★ · 8 min · 04-transformer/6-translation
+
+lengths (sentences,) are numbers of words. The sentences are sorted by length and cut into batches of `size`, in that
+order; the last batch may be smaller. Each batch is as wide as its longest sentence. Return the share of all places that
+is padding.
+
+1. How many places does a batch have, and how many of them are words?
+2. Sort, cut, and add up the places of all batches; the words are the sum of all lengths.
+3. One minus words over places.
+
+A padded place costs as much arithmetic as a word. Sorting a pool of sixteen batches and then shuffling the batches, as
+the course's loader does, keeps nearly all of the gain without showing the model all short sentences first.
+"""
+
+import numpy as np
+
+
+def padded_share(lengths, size):
+    """The share of places that is padding, in batches of sentences sorted by length; lengths (sentences,)."""
+    ordered = np.sort(lengths)
+    batches = [ordered[i : i + size] for i in range(0, len(ordered), size)]
+    places = sum(len(batch) * batch.max() for batch in batches)
+    return 1 - ordered.sum() / places
+
+
+def place_by_place(lengths, size):
+    padded, ordered = [], sorted(lengths)
+    for i, length in enumerate(ordered):
+        widest = ordered[min(i - i % size + size, len(ordered)) - 1]
+        padded += [False] * length + [True] * (widest - length)
+    return np.mean(padded)
+
+
+def cases(rng):
+    return {
+        "five sentences in twos": (np.array([3, 7, 4, 8, 5]), 2),
+        "all in one batch": (np.array([2, 9, 4]), 5),
+        "each alone": (np.array([5, 2, 7]), 1),
+        "all equally long": (np.array([4, 4, 4, 4, 4]), 3),
+        "already sorted": (np.array([1, 2, 5, 6, 9, 12, 13]), 3),
+        "thirty sentences": (rng.integers(3, 17, size=30), 8),
+    }
+
+
+VARIANTS = """
+    place_by_place
+    1 - ordered.sum() / places => (places - ordered.sum()) / places
+"""
+MISTAKES = """
+not sorted | The sentences were cut as they came. Sorted first, a batch has sentences of about one length.
+    ordered = np.sort(lengths) => ordered = lengths
+one batch of all | Every sentence was made as long as the longest of all. A batch is as wide as its own longest.
+    len(batch) * batch.max() => len(batch) * ordered.max()
+the share that is no padding | This is the share of words. Padding is the rest.
+    return 1 - ordered.sum() / places => return ordered.sum() / places
+padding for each word | Padding was divided by words. Asked for is the share of all places.
+    1 - ordered.sum() / places => places / ordered.sum() - 1
+a mean over the batches | Each batch has its own share here, and the shares are averaged. Wide batches have more places.
+    return 1 - ordered.sum() / places => return np.mean([1 - batch.mean() / batch.max() for batch in batches])
+the last batch counted as full | The last batch has only the sentences that are left.
+    len(batch) * batch.max() => size * batch.max()
+the last batch is dropped | The sentences that are left over are a batch, too.
+    ordered = np.sort(lengths)
+        => ordered = np.sort(lengths); ordered = ordered[: max(len(ordered) // size, 1) * size]
+the number of padded places | That is how many places are padding, not which share.
+    1 - ordered.sum() / places => places - ordered.sum()
+as wide as the shortest | A batch must hold its longest sentence.
+    batch.max() => batch.min()
+"""

@@ -1,0 +1,133 @@
+"""BLEU with two right translations
+
+write · ★★★ · 15 min · 04-transformer/6-translation
+
+A sentence can be translated in more than one right way. said, first and second are arrays of word numbers: a
+translation and two references. Write its BLEU in per cent, with n from 1 to 4 and without smoothing (every n has a
+match): an n-gram counts at most as often as in the reference that has it more often, and the length asked for is that
+of the reference nearer in length, the shorter one if both are equally near.
+
+1. With one reference: which share of the n-grams said is right, each counted at most as often as it stands there?
+2. Clip by the larger of the two counts, n-gram by n-gram.
+3. The fourth root of the product of the four shares, times 1 or exp(1 - right / said), times 100.
+
+Without clipping one repeats what is surely right, and without the penalty one leaves out what is not sure: both raise
+the shares. Two references are kinder than one, and the figures of two test sets say nothing beside each other.
+"""
+
+import numpy as np
+
+
+def bleu(said, first, second):
+    """BLEU of one translation beside two references, in per cent; arrays of word numbers."""
+
+    def grams(words, n):
+        return [tuple(words[i : i + n].tolist()) for i in range(len(words) - n + 1)]
+
+    product = 1.0
+    for n in (1, 2, 3, 4):
+        mine, one, other = grams(said, n), grams(first, n), grams(second, n)
+        right = sum(min(mine.count(g), max(one.count(g), other.count(g))) for g in set(mine))
+        product *= right / len(mine)
+    near = sorted((abs(len(words) - len(said)), len(words)) for words in (first, second))
+    asked = near[0][1]
+    penalty = 1.0 if len(said) >= asked else np.exp(1 - asked / len(said))
+    return 100 * penalty * product**0.25
+
+
+def reference(said, first, second):
+    from attnlib.metrics.bleu import sentence_bleu
+
+    return sentence_bleu(said.tolist(), [first.tolist(), second.tolist()], "none")
+
+
+def by_windows(said, first, second):
+    shares = []
+    for n in (1, 2, 3, 4):
+        a, b, c = (np.lib.stride_tricks.sliding_window_view(words, n) for words in (said, first, second))
+        kinds, often = np.unique(a, axis=0, return_counts=True)
+        allowed = np.maximum(*((kinds[:, None] == x).all(-1).sum(1) for x in (b, c)))
+        shares.append(np.minimum(often, allowed).sum() / len(a))
+    sizes = np.sort([len(first), len(second)])
+    right = sizes[np.abs(sizes - len(said)).argmin()]
+    return 100 * np.exp(np.mean(np.log(shares)) + min(0, 1 - right / len(said)))
+
+
+def cases(rng):
+    def case(said, first, second):
+        return tuple(np.array(words) for words in (said, first, second))
+
+    def some(n):
+        return rng.integers(5, 8, size=n).tolist()
+
+    common = [1, 2, 3, 4]
+    return {
+        "five words": case([*common, 5], [*common, 6], [7, 2, 3, 4]),
+        "a word said too often": case([*common, 1, 1, 1], [*common, 8, 9, 5], [1, *common, 6, 1]),
+        "a part said too often": case(
+            [*common, *common, 1, 2], [9, *common, 8, 9, 5, 9], [1, 2, *common, 5, 6]
+        ),
+        "too short for both": case(common, [*common, 5, 6, 7], [*common, 5, 6]),
+        "much too short": case([*common, 5], [*common, *some(9)], [*some(4), *common, 5]),
+        "between two lengths, nearer to the longer": case(
+            [*common, 5, 6, 7], [*common, 7], [*common, *some(4)]
+        ),
+        "far from the shorter": case([*common, *some(6)], [*common, *some(8)], [*common, 5]),
+        "between two lengths, nearer to the shorter": case(
+            [*common, 5, 6], [*common, 7], [*common, *some(7)]
+        ),
+        "equally near": case([*common, 5, 6], [*common, 7, 8, 9, 9], [*common, 5, 9, 9, 9]),
+        "equally near, the longer first": case([*common, *some(3)], [*common, *some(5)], [*common, 5]),
+        "equally near, the shorter first": case([*common, *some(3)], [*common, 6], [*common, *some(5)]),
+        "longer than both": case([*common, *some(8)], [*common, 5], [9, *common]),
+        "each has a part": case([*common, 5, 6, 7, 8], [*common, 9, 9, 9, 9], [9, 9, 9, 9, 5, 6, 7, 8]),
+    }
+
+
+VARIANTS = """
+    by_windows
+    100 * penalty * product**0.25 => 100 * penalty * np.exp(np.log(product) / 4)
+"""
+MISTAKES = """
+no clipping | An n-gram that was said again and again counts each time. It counts at most as often as it is right.
+    sum(min(mine.count(g), max(one.count(g), other.count(g))) for g in set(mine))
+        => sum(g in one or g in other for g in mine)
+no brevity penalty | What was left out costs nothing here.
+    penalty = 1.0 if len(said) >= asked else np.exp(1 - asked / len(said)) => penalty = 1.0
+only the first reference | The second reference is right as well.
+    max(one.count(g), other.count(g)) => one.count(g)
+counts of both references added | Clip by the larger of the two counts, not by their sum.
+    max(one.count(g), other.count(g)) => one.count(g) + other.count(g)
+the smaller of the two counts | An n-gram that one of the references has is right.
+    max(one.count(g), other.count(g)) => min(one.count(g), other.count(g))
+always the shorter reference | The length asked for is that of the *nearer* reference.
+    asked = near[0][1] => asked = min(len(first), len(second))
+always the longer reference | The length asked for is that of the *nearer* reference.
+    asked = near[0][1] => asked = max(len(first), len(second))
+the first reference says the length | The length asked for is that of the nearer reference, whichever stands first.
+    asked = near[0][1] => asked = len(first)
+of two equally near the longer | Where both are equally near, the shorter one counts.
+    (abs(len(words) - len(said)), len(words)) => (abs(len(words) - len(said)), -len(words))
+        ;; asked = near[0][1] => asked = -near[0][1]
+the penalty upside down | The exponent is 1 - right / said. It is negative for what is too short.
+    1 - asked / len(said) => 1 - len(said) / asked
+what is too long is punished as well | Too long is punished by the shares already. The penalty is at most 1.
+    penalty = 1.0 if len(said) >= asked else np.exp(1 - asked / len(said))
+        => penalty = np.exp(-abs(1 - asked / len(said)))
+an arithmetic mean | The mean is geometric: the fourth root of the product.
+    product = 1.0 => product = 0.0 ;; product *= => product += ;; product**0.25 => product / 4
+no root | The product of four shares is not their mean. Take its fourth root.
+    product**0.25 => product
+kinds of n-grams, not n-grams | Each n-gram counted once, however often it was said.
+    sum(min(mine.count(g), max(one.count(g), other.count(g))) for g in set(mine))
+        => sum(g in one or g in other for g in set(mine)) ;; right / len(mine) => right / len(set(mine))
+divided by the reference | This is the share of the reference that was found. BLEU asks which share of what
+  was *said* is right.
+    right / len(mine) => right / max(len(one), len(other))
+n up to three | n runs from 1 to 4.
+    (1, 2, 3, 4) => (1, 2, 3) ;; product**0.25 => product ** (1 / 3)
+words alone | Only single words were counted, so their order does not matter here.
+    (1, 2, 3, 4) => (1,) ;; product**0.25 => product
+not in per cent | The number is right, and a hundred times too small.
+    return 100 * penalty => return penalty
+"""
