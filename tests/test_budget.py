@@ -17,8 +17,10 @@ HELD = (  # the chapters and pages that are written as lessons
     "01-foundations/7",
     "01-foundations/8",
     "01-foundations/9",
+    "02-self-attention/3",
     "02-self-attention/4",
     "02-self-attention/7",
+    "03-multi-head/2",
     "04",
 )
 LESSONS = [f for f in budget.notebooks() if f"{f.parent.name}/{f.stem}".startswith(HELD)]

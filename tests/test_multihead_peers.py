@@ -150,6 +150,5 @@ def test_model_families_come_in_several_widths():
     """C109: one width for BERT, GPT-2 and T5 is one size of each; the library's smallest GPT-2 has 768, not 1024."""
     from transformers import BertConfig, GPT2Config, T5Config
 
-    assert BertConfig().hidden_size == 768
-    assert GPT2Config().n_embd == 768
-    assert T5Config().d_model == 512
+    bert, gpt2, t5 = BertConfig(), GPT2Config(), T5Config()
+    assert (bert.hidden_size, gpt2.n_embd, t5.d_model) == (768, 768, 512)

@@ -1,6 +1,6 @@
 """All heads at once
 
-write · ★★ · 20 min · 03-multi-head/2-one-matrix-multiplication · after multi-head.split, multi-head.loop
+write · ★★ · 20 min · 03-multi-head/2-one-matrix-multiplication · after multi-head.loop
 
 Write multi-head self-attention without a loop over heads. Head k owns the k-th block of d / h columns of
 W_Q, W_K and W_V. `softmax(S)` over the last axis is there. Return (..., n, d).

@@ -1,6 +1,6 @@
 """Heads merged in the wrong order
 
-repair · ★ · 6 min · 03-multi-head/2-one-matrix-multiplication · after multi-head.split
+repair · ★ · 6 min · 03-multi-head/2-one-matrix-multiplication
 
 O (..., h, n, d_v) are the outputs of the heads. Each token should get its h results side by side, (..., n,
 h d_v), head 0 first. The shape is right; the numbers are not. Repair the function.

@@ -1,6 +1,6 @@
 """Which keys are mine?
 
-write · ★★ · 8 min · 03-multi-head/3-memory · after multi-head.split
+write · ★★ · 8 min · 03-multi-head/3-memory
 
 K (..., n_kv, n, d) are the keys of n_kv heads. There are n_heads query heads, a multiple of n_kv; the first
 n_heads / n_kv of them share the first key head, the next ones the second, and so on. Return (..., n_heads,

@@ -1,6 +1,6 @@
 """Past and real
 
-write · ★★ · 8 min · 02-self-attention/3-masks · after self-attention.padding-mask
+write · ★★ · 8 min · 02-self-attention/3-masks
 
 causal (n, n) is True where a key is not later than the query; real (b, n) is True for real tokens. Return
 one mask (b, n, n) that lets a query look only where both allow it.

@@ -1,6 +1,6 @@
 """Who reads whom?
 
-write · ★★ · 12 min · 02-self-attention/3-masks · after self-attention.causal-mask
+write · ★★ · 12 min · 02-self-attention/3-masks
 
 J[i, a, j, b] is the derivative of entry a of output i by entry b of input j, as `torch.func.jacrev` gives
 it. Return the table (n, n) that is True where output i depends on input j at all.

@@ -1,6 +1,6 @@
 """A mask over the wrong axis
 
-repair · ★★ · 8 min · 02-self-attention/3-masks · after self-attention.padding-mask
+repair · ★★ · 8 min · 02-self-attention/3-masks
 
 Q is (b, m, d_k), K is (b, n, d_k), and real (b, n) is True for real tokens. Padding should never be read.
 This function ran for weeks on batches where the sizes agreed. Repair both bugs.

@@ -1,6 +1,6 @@
 """Three masks that say the same
 
-write · ★ · 8 min · 02-self-attention/3-masks · after self-attention.causal-mask
+write · ★ · 8 min · 02-self-attention/3-masks
 
 Turn a mask into a boolean one where True means "may look". `kind` is "additive" (added to scores, minus
 infinity hides, any other number only biases), "hidden" (True means hidden, as in `nn.MultiheadAttention`)
