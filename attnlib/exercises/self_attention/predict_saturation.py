@@ -1,6 +1,6 @@
 """What a sure row still learns
 
-predict · ★★ · 4 min · 02-self-attention/5-gradients-by-hand
+predict · ★★ · 4 min · 02-self-attention/8-slopes-and-saturation
 
 A row of weights is sure of one key, with weight 0.99. The derivative of that weight by its own score is p
 (1 - p). How many times smaller is it than at the point where it is largest?
