@@ -17,11 +17,7 @@ HELD = (  # the chapters and pages that are written as lessons
     "01-foundations/7",
     "01-foundations/8",
     "01-foundations/9",
-    "02-self-attention/3",
-    "02-self-attention/4",
-    "02-self-attention/5",
-    "02-self-attention/7",
-    "02-self-attention/8",
+    "02",
     "03-multi-head/2",
     "04",
 )
