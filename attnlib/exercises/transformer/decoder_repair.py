@@ -24,7 +24,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def decoder_block(X, H, real, W_S, W_Q, W_K, W_V, W_1, W_2):
-    """A pre-norm decoder block with one head; the target attends to itself by the norm of its own words."""
+    """A pre-norm decoder block with one head, and norms without gain."""
 
     def norm(X):
         centred = X - X.mean(axis=-1, keepdims=True)

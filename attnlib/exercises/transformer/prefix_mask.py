@@ -19,7 +19,7 @@ import numpy as np
 
 
 def prefix_mask(real, m):
-    """Who may look where in source and target, one behind the other: (b, n + m, n + m)."""
+    """Who may look where in both texts: (b, n + m, n + m)."""
     b, n = real.shape
     mask = np.zeros((b, n + m, n + m), dtype=bool)
     mask[:, :, :n] = real[:, None]
