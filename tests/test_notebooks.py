@@ -10,7 +10,15 @@ import pytest
 from attnlib.viz.style import GROUND
 
 ROOT = Path(__file__).resolve().parent.parent
-CHAPTERS = sorted((ROOT / "book").glob("[0-9]*/*.ipynb"))
+
+
+def place(path: Path) -> tuple[str, int, str]:
+    """Where a notebook stands in the book: in its chapter by its number, behind them those without."""
+    number = path.stem.split("-")[0]
+    return path.parent.name, int(number) if number.isdigit() else 1000, path.stem
+
+
+CHAPTERS = sorted((ROOT / "book").glob("[0-9]*/*.ipynb"), key=place)
 PATHS = [ROOT / "book" / "intro.ipynb", *CHAPTERS]
 TEACHING = [
     path for path in CHAPTERS if path.stem[0].isdigit()

@@ -51,7 +51,7 @@ def test_a_notebook_says_how_long_it_takes_and_where_it_stands(file: Path) -> No
     assert re.fullmatch(r"[1-9]\d* min to read( · \d+ exercises?)?", line.text)
     said = re.search(r"(\d+) exercise", line.text)
     assert len(page.select(".frame-exercise")) == int(said[1] if said else 0)
-    chapter = sorted(file.parent.glob("[0-9]*.html"))
+    chapter = sorted(file.parent.glob("[0-9]*.html"), key=lambda f: int(f.stem.split("-")[0]))
     links = page.select(".chapter-map li a")
     assert len(links) == (len(chapter) if len(chapter) > 1 else 0)
     assert [link.text.split(" ")[0] for link in links if "aria-current" in link.attrs] == [
