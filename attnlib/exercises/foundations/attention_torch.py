@@ -1,6 +1,6 @@
 """Which way round is the mask?
 
-write · ★★ · 12 min · 01-foundations/5-in-matrices · after foundations.attention-matrices,
+write · ★★ · 12 min · 01-foundations/9-softmax-in-finite-precision · after foundations.attention-matrices,
 foundations.masked-softmax
 
 Write masked scaled dot-product attention in PyTorch. `mask` (..., m, n) is True where a query may look; one

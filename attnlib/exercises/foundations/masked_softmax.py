@@ -1,6 +1,6 @@
 """A softmax that looks only where it may
 
-write · ★★ · 12 min · 01-foundations/5-in-matrices · after foundations.softmax
+write · ★★ · 12 min · 01-foundations/9-softmax-in-finite-precision · after foundations.softmax
 
 Write the softmax over the places where `mask` is True. Hidden places get exactly zero, and a query that may
 look nowhere gets a row of zeros.
