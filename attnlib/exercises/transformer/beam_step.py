@@ -55,6 +55,17 @@ def by_products(score, ended, log_P, width):
     return parent, np.where(ended[parent], -1, token), np.log(flat[parent, token])
 
 
+def the_last_of_equals_first(score, ended, log_P, width):
+    k, vocab = log_P.shape
+    table = np.full((k, vocab + 1), -np.inf)
+    table[~ended, :vocab] = log_P[~ended]
+    table[ended, vocab] = 0
+    total = (table + score[:, None]).reshape(-1)
+    order = total.argsort(kind="stable")[::-1][:width]
+    token = order % (vocab + 1)
+    return order // (vocab + 1), np.where(token == vocab, -1, token), total[order]
+
+
 def all_go_on(score, ended, log_P, width):
     """Ended or not."""
     return beam_step(score, np.zeros_like(ended), log_P, width)
@@ -99,6 +110,7 @@ RETURNS = ("parent", "token", "score")
 VARIANTS = """
     by_list
     by_products
+    the_last_of_equals_first
 """
 MISTAKES = """
 what has ended goes on | A hypothesis that had ended was expanded. It competes once, as it is.
