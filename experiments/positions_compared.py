@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from attnlib.data.tasks import latest_mark, look_back
 from attnlib.models.gpt import GPTConfig, block_of
 from attnlib.nn.positional import rotary
-from attnlib.nn.relative import OffsetBias, alibi, clipped, t5_buckets
+from attnlib.nn.relative import alibi, clipped, distances, offset_bias, t5_buckets
 from attnlib.train.fit import fit
 from attnlib.train.toy import TEST_SEED
 
@@ -32,13 +32,24 @@ T5 = {"t5": 128, "t5 near": 24}  # from which distance on all share the last row
 Batch = tuple[Tensor, Tensor, Tensor]
 
 
+class OffsetBias(nn.Module):
+    """A learned number for each head and each row that distances are sorted into; all zero at first."""
+
+    def __init__(self, rows: int, sort: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.table, self.sort = nn.Parameter(torch.zeros(HEADS, rows)), sort
+
+    def forward(self, m: int, n: int) -> Tensor:
+        return offset_bias(self.table, self.sort(distances(m, n)))
+
+
 def bias_of(positions: str) -> Callable[[int, int], Tensor] | None:
     """What is added to the scores of each head."""
     if positions == "offsets":
-        return OffsetBias(HEADS, rows=33, sort=lambda distance: clipped(distance, most=16))
+        return OffsetBias(33, lambda distance: clipped(distance, most=16))
     if positions in T5:
         longest = T5[positions]
-        return OffsetBias(HEADS, rows=32, sort=lambda distance: t5_buckets(distance, 32, longest, both=False))
+        return OffsetBias(32, lambda distance: t5_buckets(distance, 32, longest, both=False))
     return (lambda m, n: alibi(HEADS, m, n)) if positions == "alibi" else None
 
 

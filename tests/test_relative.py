@@ -90,11 +90,10 @@ def layer_with_bias(kind: str):
     layer = MultiHeadAttention(d_model=8, n_heads=2, causal=True).double()
     if kind == "alibi":
         return layer, lambda m, n: twin.alibi(2, m, n).double()
-    bias = twin.OffsetBias(
-        2, rows=8, sort=lambda distance: twin.t5_buckets(distance, 8, 20, both=False)
-    ).double()
-    torch.nn.init.normal_(bias.table)
-    return layer, bias
+    table = torch.randn(2, 8, dtype=torch.float64)
+    return layer, lambda m, n: twin.offset_bias(
+        table, twin.t5_buckets(twin.distances(m, n), 8, 20, both=False)
+    )
 
 
 @pytest.mark.parametrize("kind", ["alibi", "t5"])

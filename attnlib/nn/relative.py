@@ -5,10 +5,9 @@ The book derives them in eq-offset-bias, eq-shaw and eq-alibi (Chapter 4). What 
 """
 
 import math
-from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from attnlib import rules
 from attnlib.shapes import Float, Int, Number, checked
@@ -78,22 +77,3 @@ def alibi(
 ) -> Float[Tensor, "{h} {m} {n}"]:
     """A penalty that grows with the distance, with nothing to learn (eq-alibi)."""
     return -alibi_slopes(h)[:, None, None] * distances(m, n).abs()
-
-
-class OffsetBias(nn.Module):
-    """A learned number for each head and each row that distances are sorted into; all zero at first.
-
-    rows    how many there are
-    sort    sorts distances into rows, for example `lambda distance: t5_buckets(distance, rows)`
-
-    >>> OffsetBias(2, rows=5, sort=lambda distance: clipped(distance, most=2))(3, 3).shape
-    torch.Size([2, 3, 3])
-    """
-
-    def __init__(self, n_heads: int, *, rows: int, sort: Callable[[Tensor], Tensor]) -> None:
-        super().__init__()
-        self.table, self.sort = nn.Parameter(torch.zeros(n_heads, rows)), sort
-
-    def forward(self, m: int, n: int) -> Float[Tensor, "h m n"]:
-        """What is added to the scores of the last m of n places."""
-        return offset_bias(self.table, self.sort(distances(m, n).to(self.table.device)))

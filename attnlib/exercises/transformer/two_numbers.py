@@ -35,5 +35,5 @@ four | The mean of what comes out is zero, so both cannot have the same sign.
 three | Two equal numbers would give zeros, but the two are different.
     = 3
 as many as there are vectors | Multiplying by a number, or adding one, changes nothing behind the norm. Try two pairs.
-    = float("inf")
+    = 1000
 """
