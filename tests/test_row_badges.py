@@ -11,7 +11,7 @@ from test_pages import (
 )
 
 pytestmark = pytest.mark.built
-PAGE, CHECKED = "book/03-multi-head/3-memory.html", "book/04-transformer/checked.html"
+PAGE, CHECKED = "book/04-transformer/3-where-am-i.html", "book/04-transformer/checked.html"
 
 
 @pytest.fixture

@@ -99,6 +99,11 @@ def shaw_scores(
     """What each query says to the vector of each distance, divided by the root of d_k as the scores are (eq-shaw).
 
     A query meets each row of R once, whatever the length: m times rows products, and then they are looked up.
+
+    >>> rows = clipped(distances(2, 3), most=1)
+    >>> shaw_scores(np.array([[1.0], [2.0]]), np.array([[5.0], [6.0], [7.0]]), rows)[0]
+    array([[ 7.,  6.,  5.],
+           [14., 14., 12.]])
     """
     S = Q @ R.T / math.sqrt(Q.shape[-1])
     return np.take_along_axis(S, np.broadcast_to(rows, (*S.shape[:-1], rows.shape[-1])), -1), ShawCache(
