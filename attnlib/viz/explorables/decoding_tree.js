@@ -65,9 +65,10 @@ const render = ({ model, el }) => {
     heat.value(Math.log10(T), show(T));
     const beaten = (leaf) => (likely(upper, leaf) >= likely(upper, top) - 1e-12 ? "the likeliest of all" : `not the likeliest, “${text(top)}”`);
     const first = found[2][0];
+    const bits = entropy(TEXTS.map((leaf) => likely(upper, leaf, T))) / Math.LN2;
     say(
       `Greedy says “${text(greedy)}”, ${show(likely(upper, greedy), 3)}. A beam of ${wide} says “${text(first)}”, ` +
-        `${show(likely(upper, first), 3)}: ${beaten(first)}. At temperature ${show(T)} a draw says it in ${show(100 * likely(upper, first, T), 0)} of 100 cases.`,
+        `${show(likely(upper, first), 3)}: ${beaten(first)}. At temperature ${show(T)} a draw (${show(bits, 3)} bits of entropy) says it in ${show(100 * likely(upper, first, T), 0)} %.`,
     );
   });
 };
