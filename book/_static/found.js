@@ -30,6 +30,7 @@
   const goTo = (mark) => {
     const place = mark.startContainer.parentElement;
     for (let fold = place.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    document.documentElement.dataset.whole = ""; // every section has its height before one of them is gone to
     place.scrollIntoView({ block: "center" });
     CSS.highlights.set("found-here", new Highlight(mark));
   };
