@@ -1,6 +1,6 @@
 """What would a little less of this head do?
 
-write · ★★ · 12 min · 03-multi-head/4-heads-at-work · after multi-head.sum-form
+write · ★★ · 12 min · 03-multi-head/5-heads-at-work · after multi-head.sum-form
 
 The output Y (..., n, d) is the sum over heads of gate_k times parts[..., k, :, :], with parts (..., h, n,
 d) and all gates at one. dY is the gradient of the loss by Y. Return the gradient by the h gates; a gate is

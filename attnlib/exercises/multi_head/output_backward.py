@@ -1,6 +1,6 @@
 """Back through the output projection
 
-write · ★★★ · 20 min · 03-multi-head/4-heads-at-work · after multi-head.merge-repair,
+write · ★★★ · 20 min · 03-multi-head/5-heads-at-work · after multi-head.merge-repair,
 foundations.linear-backward
 
 Y = Concat(heads) W_O. O (h, n, d_v) are the heads, W_O is (h d_v, d), dY (n, d) the gradient by Y. Return

@@ -1,6 +1,6 @@
 """How alike are two heads?
 
-write · ★ · 10 min · 03-multi-head/4-heads-at-work
+write · ★ · 10 min · 03-multi-head/5-heads-at-work
 
 P (h, n, n) are the weights of h heads. For each two heads return the mean over queries of the overlap of
 their rows, the sum over keys of the smaller of the two weights: 1 for equal rows, 0 for rows that share no

@@ -1,6 +1,6 @@
 r"""A parameter that never learns
 
-predict · ★★ · 4 min · 03-multi-head/4-heads-at-work · after self-attention.zero-sum-proof
+predict · ★★ · 4 min · 03-multi-head/5-heads-at-work · after self-attention.zero-sum-proof
 
 A layer has biases for queries, keys, values and output. In exact arithmetic, how large is the gradient of a
 loss by the bias of the keys?

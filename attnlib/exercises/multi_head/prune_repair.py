@@ -1,6 +1,6 @@
 """A head removed, and the wrong rows with it
 
-repair · ★★ · 10 min · 03-multi-head/4-heads-at-work · after multi-head.sum-form
+repair · ★★ · 10 min · 03-multi-head/5-heads-at-work · after multi-head.sum-form
 
 This function makes a smaller layer that keeps only the heads in `keep`, so that its output is the sum of
 just their parts. Head k owns a block of d / h columns of W_Q, W_K and W_V. Two things are wrong.
