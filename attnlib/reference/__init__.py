@@ -16,6 +16,7 @@
     decoder_block   the same, with the memory of a source between them
     depth       sublayers that are left out in training  embedding   from tokens to vectors and back to scores
     positional  where a token stands                     sampling    which token comes next
+    losses      what a training makes small
 
 `attnlib.nn` has the same functions in PyTorch. Nothing here imports torch.
 """

@@ -1,0 +1,66 @@
+"""The twin of `attnlib.reference.losses`: what a training makes small, in PyTorch; one number for each token.
+
+Chapter 5 derives them.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attnlib.nn.ops import log_softmax, log_sum_exp
+from attnlib.shapes import Bool, Float, Int, Number, checked
+
+
+@checked
+def cross_entropy(S: Float[Tensor, "*b vocab"], targets: Int[Tensor, "*b"]) -> Float[Tensor, "*b"]:
+    """-log p of each right token, in nats."""
+    return smoothed_cross_entropy(S, targets, 0.0)
+
+
+@checked
+def smoothed_over_all(
+    targets: Int[Tensor, "*b"], vocab: Number[int, "2.."], epsilon: Number[float, "0..1"]
+) -> Float[Tensor, "*b vocab"]:
+    """The share epsilon of each right answer, spread evenly over all tokens, the right one among them."""
+    right = F.one_hot(targets, vocab).to(torch.get_default_dtype())
+    return (1 - epsilon) * right + epsilon / vocab
+
+
+@checked
+def smoothed_over_others(
+    targets: Int[Tensor, "*b"], vocab: Number[int, "2.."], epsilon: Number[float, "0..1"]
+) -> Float[Tensor, "*b vocab"]:
+    """The share epsilon of each right answer, spread evenly over the other tokens: the right one keeps 1 - epsilon."""
+    right = F.one_hot(targets, vocab).to(torch.get_default_dtype())
+    return (1 - epsilon) * right + epsilon / (vocab - 1) * (1 - right)
+
+
+@checked
+def soft_cross_entropy(S: Float[Tensor, "*b vocab"], Q: Float[Tensor, "*b vocab"]) -> Float[Tensor, "*b"]:
+    """The mean of -log p where the right answer is not one token but a row of probabilities Q."""
+    return -(Q * log_softmax(S)).sum(dim=-1)
+
+
+@checked
+def smoothed_cross_entropy(
+    S: Float[Tensor, "*b vocab"], targets: Int[Tensor, "*b"], epsilon: Number[float, "0..1"]
+) -> Float[Tensor, "*b"]:
+    """Cross-entropy with labels that are smoothed over all tokens; no table of them is made."""
+    rows, right = S.reshape(-1, S.shape[-1]), targets.reshape(-1).long()
+    return F.cross_entropy(rows, right, reduction="none", label_smoothing=epsilon).view(targets.shape)
+
+
+@checked
+def z_loss(S: Float[Tensor, "*b vocab"]) -> Float[Tensor, "*b"]:
+    """The square of Z = log sum exp of the scores: it holds down what the softmax does not feel, their common size."""
+    return log_sum_exp(S) ** 2
+
+
+@checked
+def sequence_loss(
+    S: Float[Tensor, "*b vocab"], targets: Int[Tensor, "*b"], real: Bool[Tensor, "*b"]
+) -> Float[Tensor, ""]:
+    """The mean cross-entropy of the real tokens of a batch; what stands in the padding may be anything."""
+    shown = torch.where(real[..., None], S, 0.0)
+    L = cross_entropy(shown, torch.where(real, targets, 0))
+    return (L * real).sum() / real.sum()
