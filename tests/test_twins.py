@@ -10,6 +10,7 @@ import attnlib.reference
 READING = "another way to write it, for reading"
 INSIDE = "a step inside MultiHeadAttention, where each map is a module of its own"
 AUTOGRAD = "the derivative itself; autograd has it"
+TORCH_OPTIM = "torch.optim has it, with its state; train.optim says what decays"
 WITHOUT_A_TWIN = {
     "attention.attention_by_loops": READING,
     "glu.swiglu_feed_forward": "the module FeedForward with gated=True",
@@ -20,11 +21,23 @@ WITHOUT_A_TWIN = {
     "decoder_block.post_norm_decoder_block": "the module decoder_block.DecoderBlock",
     "decoder_block.pre_norm_decoder_block": "the module decoder_block.DecoderBlock",
     "gates.gated_multi_head_attention": "the context manager nn.gates.gated_heads does it to a module",
+    "matrix_optim.adafactor": TORCH_OPTIM,
+    "matrix_optim.adafactor_state": TORCH_OPTIM,
+    "matrix_optim.muon": TORCH_OPTIM,
+    "matrix_optim.orthogonalised": TORCH_OPTIM,
     "multihead.grouped_query_attention": "MultiHeadAttention with n_kv_heads",
     "multihead.head_outputs": INSIDE,
     "multihead.multi_head_as_sum": "the method MultiHeadAttention.contributions",
     "multihead.multi_head_attention_by_loops": READING,
     "ops.softmax_jacobian": AUTOGRAD,
+    "optim.adam": TORCH_OPTIM,
+    "optim.adam_state": TORCH_OPTIM,
+    "optim.adamw": TORCH_OPTIM,
+    "optim.clipped_by_norm": TORCH_OPTIM,
+    "optim.global_norm": TORCH_OPTIM,
+    "optim.momentum": TORCH_OPTIM,
+    "optim.sgd": TORCH_OPTIM,
+    "optim.with_l2": TORCH_OPTIM,
     "positional.to_halves": "an order of coordinates; any tensor takes it as an index",
     "positional.to_neighbours": "an order of coordinates; any tensor takes it as an index",
     "projections.combine": INSIDE,

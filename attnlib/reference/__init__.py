@@ -16,7 +16,8 @@
     decoder_block   the same, with the memory of a source between them
     depth       sublayers that are left out in training  embedding   from tokens to vectors and back to scores
     positional  where a token stands                     sampling    which token comes next
-    losses      what a training makes small
+    losses      what a training makes small              optim       how a parameter follows its gradient
+    matrix_optim    the same for parameters that are matrices
 
 `attnlib.nn` has the same functions in PyTorch. Nothing here imports torch.
 """

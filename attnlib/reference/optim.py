@@ -1,0 +1,148 @@
+"""How a parameter follows its gradient: SGD, momentum, Adam, weight decay, and a gradient cut to a length.
+
+Chapter 5 derives them. A rule is a pure function: a parameter W of any shape, its gradient dW and what the rule
+remembers go in, and their successors come out. `torch.optim` has the same rules, for use.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from attnlib import rules
+from attnlib.shapes import Array, Float, Number, checked
+
+
+@checked
+def sgd(W: Float[Array, "*s"], dW: Float[Array, "*s"], rate: Number[float, "0.."]) -> Float[Array, "*s"]:
+    """Stochastic gradient descent: one step against the gradient.
+
+    >>> sgd(np.array([1.0, 2.0]), np.array([10.0, 0.0]), rate=0.01)
+    array([0.9, 2. ])
+    """
+    return W - rate * dW
+
+
+@checked
+def momentum(
+    W: Float[Array, "*s"],
+    dW: Float[Array, "*s"],
+    B: Float[Array, "*s"],
+    rate: Number[float, "0.."],
+    beta: Number[float, "0..1"] = 0.9,
+) -> tuple[Float[Array, "*s"], Float[Array, "*s"]]:
+    """A step against B, the sum of all gradients, in which each loses the share 1 - beta a step; B begins as zeros.
+
+    >>> W, B = momentum(np.array([1.0]), np.array([1.0]), np.array([2.0]), rate=0.1, beta=0.5)
+    >>> W, B
+    (array([0.8]), array([2.]))
+    """
+    B = beta * B + dW
+    return W - rate * B, B
+
+
+@checked
+def with_l2(dW: Float[Array, "*s"], W: Float[Array, "*s"], decay: Number[float, "0.."]) -> Float[Array, "*s"]:
+    """The gradient when decay / 2 times the sum of squares of W is added to the loss.
+
+    >>> with_l2(np.array([1.0]), np.array([2.0]), decay=0.1)
+    array([1.2])
+    """
+    return dW + decay * W
+
+
+class AdamSettings(NamedTuple):
+    """What Adam keeps, step by step, of the mean gradient and of its mean square, and what is added to the root."""
+
+    beta_1: Number[float, "0..1"]
+    beta_2: Number[float, "0..1"]
+    eps: Number[float, "0<.."]
+
+
+KINGMA_BA_2014 = AdamSettings(0.9, 0.999, 1e-8)  # the paper that defined Adam; PyTorch's own
+VASWANI_2017 = AdamSettings(0.9, 0.98, 1e-9)  # the first transformer
+BROWN_2020 = AdamSettings(0.9, 0.95, 1e-8)  # GPT-3, and most language models since
+
+
+class AdamState(NamedTuple):
+    """The decaying means of the gradient and of its square, and how many gradients they have seen."""
+
+    m: Float[Array, "*s"]
+    v: Float[Array, "*s"]
+    t: Number[int, "0.."]
+
+
+@checked
+def adam_state(W: Float[Array, "*s"]) -> AdamState:
+    """What Adam remembers before the first gradient: nothing.
+
+    >>> adam_state(np.array([5.0]))
+    AdamState(m=array([0.]), v=array([0.]), t=0)
+    """
+    return AdamState(np.zeros_like(W), np.zeros_like(W), 0)
+
+
+@checked
+def adam(
+    W: Float[Array, "*s"],
+    dW: Float[Array, "*s"],
+    state: AdamState,
+    rate: Number[float, "0.."],
+    settings: AdamSettings = KINGMA_BA_2014,
+) -> tuple[Float[Array, "*s"], AdamState]:
+    """A step of about `rate` in each coordinate: the mean gradient over the root of its mean square.
+
+    Both means begin at zero, so each is divided by what it has seen so far of all it will see: bias correction.
+
+    >>> W = np.array([1.0, 1.0])
+    >>> adam(W, np.array([1e-3, -1e3]), adam_state(W), rate=0.1)[0].round(4)  # the first step has the size of the rate
+    array([0.9, 1.1])
+    """
+    beta_1, beta_2, eps = settings
+    rules.must(
+        max(beta_1, beta_2) < 1, "adam", f"beta_1 and beta_2 must be below 1; got {beta_1:g}, {beta_2:g}."
+    )
+    t = state.t + 1
+    m = beta_1 * state.m + (1 - beta_1) * dW
+    v = beta_2 * state.v + (1 - beta_2) * dW**2
+    m_hat, v_hat = m / (1 - beta_1**t), v / (1 - beta_2**t)
+    return W - rate * m_hat / (np.sqrt(v_hat) + eps), AdamState(m, v, t)
+
+
+@checked
+def adamw(
+    W: Float[Array, "*s"],
+    dW: Float[Array, "*s"],
+    state: AdamState,
+    rate: Number[float, "0.."],
+    decay: Number[float, "0.."],
+    settings: AdamSettings = KINGMA_BA_2014,
+) -> tuple[Float[Array, "*s"], AdamState]:
+    """Adam, and beside it W shrinks by the share rate times decay: the decay never meets the root of v.
+
+    >>> W = np.array([1.0])
+    >>> adamw(W, np.zeros(1), adam_state(W), rate=0.1, decay=0.5)[0]
+    array([0.95])
+    """
+    return adam((1 - rate * decay) * W, dW, state, rate, settings)
+
+
+@checked
+def global_norm(*gradients: Float[Array, "..."]) -> float:
+    """The length of all gradients taken as one vector.
+
+    >>> global_norm(np.array([3.0]), np.array([[0.0, 4.0]]))
+    5.0
+    """
+    return math.sqrt(sum(float((g.astype(np.float64) ** 2).sum()) for g in gradients))
+
+
+@checked
+def clipped_by_norm(*gradients: Float[Array, "..."], longest: Number[float, "0<.."]) -> list[Array]:
+    """All gradients by one factor, so that together they are at most `longest` long: the direction stays.
+
+    >>> clipped_by_norm(np.array([3.0]), np.array([4.0]), longest=1.0)
+    [array([0.6]), array([0.8])]
+    """
+    norm = global_norm(*gradients)
+    return [g if norm <= longest else g * (longest / norm) for g in gradients]
