@@ -1,6 +1,6 @@
 """Attention in four lines
 
-write · ★★ · 12 min · 01-foundations/5-in-matrices · after foundations.softmax
+write · ★★ · 12 min · 01-foundations/3-queries-keys-values · after foundations.softmax
 
 Write scaled dot-product attention with matrices: scores, weights, average. Q is (..., m, d_k), K is (...,
 n, d_k), V is (..., n, d_v); leading axes are a batch.

@@ -1,6 +1,6 @@
 """Sequences that read each other
 
-repair · ★★ · 8 min · 01-foundations/5-in-matrices · after foundations.attention-matrices
+repair · ★★ · 8 min · 01-foundations/3-queries-keys-values · after foundations.attention-matrices
 
 Q is (b, m, d_k), K (b, n, d_k), V (b, n, d_v). This attention is right for a batch of one. In a larger
 batch a sequence's output changes when another sequence does. Find the two places where the batch is mixed,

@@ -1,6 +1,6 @@
 """The cheaper order
 
-predict · ★ · 4 min · 01-foundations/3-scoring-functions
+predict · ★ · 4 min · 01-foundations/5-scoring-functions
 
 One query of width 64 meets 50 keys of width 256 in the bilinear score. How many multiply-adds are needed if
 the query is mapped first?

@@ -1,6 +1,6 @@
 r"""Every bilinear score is a dot product, and a low-rank one is cheap
 
-prove · ★★ · 12 min · 01-foundations/3-scoring-functions
+prove · ★★ · 12 min · 01-foundations/5-scoring-functions
 
 Prove that the score $q^\top W k$ is a dot product of a linear function of $q$ with $k$, and that if $W$ has
 rank $r$ it is a dot product of two vectors of width $r$.

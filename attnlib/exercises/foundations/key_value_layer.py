@@ -1,6 +1,6 @@
 """Queries, keys and values from three maps
 
-write · ★★ · 12 min · 01-foundations/5-in-matrices · after foundations.attention-matrices
+write · ★★ · 12 min · 01-foundations/3-queries-keys-values · after foundations.attention-matrices
 
 Write the attention layer: queries come from X (..., m, d_model), keys and values from source (..., n,
 d_source), through W_Q (d_model, d_k), W_K (d_source, d_k) and W_V (d_source, d_v). The output is (..., m,

@@ -1,6 +1,6 @@
 """A linear map, backwards
 
-write · ★★ · 12 min · 01-foundations/5-in-matrices
+write · ★★ · 12 min · 01-foundations/3-queries-keys-values
 
 Y = X W + b with X (..., d_in), W (d_in, d_out) and b (d_out,). From the gradient dY (..., d_out) of a loss
 by Y, return those by X, W and b, in this order. One W serves all vectors of X, however many leading axes

@@ -1,6 +1,6 @@
 """The bilinear score, in the cheap order
 
-write · ★ · 8 min · 01-foundations/3-scoring-functions · after foundations.dot-by-hand
+write · ★ · 8 min · 01-foundations/5-scoring-functions · after foundations.dot-by-hand
 
 Write the multiplicative score q W k for all pairs. Q is (..., m, d_q), K is (..., n, d_k) and W is (d_q,
 d_k); the scores are (..., m, n).

@@ -1,6 +1,6 @@
 r"""An index error in print
 
-repair · ★ · 6 min · 01-foundations/5-in-matrices
+repair · ★ · 6 min · 01-foundations/3-queries-keys-values
 
 A lecture prints the output of attention as $Y_i = \sum_j A_{j,i} V_j$, and this code does what it says,
 with P (m, n) for A and V (n, d_v). With four queries and three keys it stops with an error, and with as
