@@ -19,7 +19,8 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             models.gpt  .encoder_decoder  .pretrained  .published, data.bpe  .pairs
                             decode, beam, speculative
                             exercises.transformer
-    5  Training             reference.losses, and its twin in nn; reference.optim  .matrix_optim, train.optim
+    5  Training             reference.losses  .drop, and their twins in nn
+                            reference.optim  .matrix_optim  .schedules, train.optim
 
 Importing this package loads neither NumPy nor torch; import the module that you need.
 """

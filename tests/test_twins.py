@@ -10,6 +10,7 @@ import attnlib.reference
 READING = "another way to write it, for reading"
 INSIDE = "a step inside MultiHeadAttention, where each map is a module of its own"
 AUTOGRAD = "the derivative itself; autograd has it"
+SCHEDULE = "a function of a number; torch.optim.lr_scheduler.LambdaLR takes it as it is"
 TORCH_OPTIM = "torch.optim has it, with its state; train.optim says what decays"
 WITHOUT_A_TWIN = {
     "attention.attention_by_loops": READING,
@@ -42,6 +43,12 @@ WITHOUT_A_TWIN = {
     "positional.to_neighbours": "an order of coordinates; any tensor takes it as an index",
     "projections.combine": INSIDE,
     "projections.project": INSIDE,
+    "schedules.constant": SCHEDULE,
+    "schedules.cosine": SCHEDULE,
+    "schedules.inverse_square_root": SCHEDULE,
+    "schedules.linear": SCHEDULE,
+    "schedules.vaswani_2017": SCHEDULE,
+    "schedules.warmup_stable_decay": SCHEDULE,
 }
 
 

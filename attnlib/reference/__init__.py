@@ -17,7 +17,8 @@
     depth       sublayers that are left out in training  embedding   from tokens to vectors and back to scores
     positional  where a token stands                     sampling    which token comes next
     losses      what a training makes small              optim       how a parameter follows its gradient
-    matrix_optim    the same for parameters that are matrices
+    matrix_optim    the same for matrices                schedules   how fast, at each step
+    drop        numbers that are left out in training
 
 `attnlib.nn` has the same functions in PyTorch. Nothing here imports torch.
 """

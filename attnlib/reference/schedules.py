@@ -1,0 +1,102 @@
+"""How fast a training goes at each step: the rate as a function of the step, in closed form.
+
+Chapter 5 derives them. A step is counted from 0, as Python and PyTorch do, and the papers' t is step + 1: so the first
+rate is not zero, and no update is wasted. `peak` is the largest rate; left at 1 it is a factor, for
+`torch.optim.lr_scheduler.LambdaLR(optimizer, partial(cosine, steps=1000, warmup=100))`.
+"""
+
+import math
+
+from attnlib.shapes import Number, checked
+
+
+@checked
+def constant(
+    step: Number[int, "0.."], warmup: Number[int, "0.."] = 0, peak: Number[float, "0<.."] = 1.0
+) -> float:
+    """Up on a line for `warmup` steps, and then the same for ever.
+
+    >>> [constant(step, warmup=4) for step in range(6)]
+    [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
+    """
+    return peak * min(1.0, (step + 1) / warmup if warmup else 1.0)
+
+
+def _done(step: int, begin: int, end: int) -> float:
+    """The share of the way from one step to another, 0 before and 1 behind it."""
+    return min(1.0, max(0, step - begin) / max(1, end - begin))
+
+
+@checked
+def linear(
+    step: Number[int, "0.."],
+    steps: Number[int, "1.."],
+    warmup: Number[int, "0..steps"] = 0,
+    peak: Number[float, "0<.."] = 1.0,
+    last: Number[float, "0..1"] = 0.0,
+) -> float:
+    """Up on a line, and down on a line to the share `last` of the peak behind all steps.
+
+    >>> [linear(step, steps=6, warmup=2) for step in range(7)]
+    [0.5, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0]
+    """
+    return constant(step, warmup, peak) * (1 - (1 - last) * _done(step, warmup, steps))
+
+
+@checked
+def cosine(
+    step: Number[int, "0.."],
+    steps: Number[int, "1.."],
+    warmup: Number[int, "0..steps"] = 0,
+    peak: Number[float, "0<.."] = 1.0,
+    last: Number[float, "0..1"] = 0.0,
+) -> float:
+    """Up on a line, and down on half a wave of a cosine: slowly at both ends.
+
+    >>> [round(cosine(step, steps=6, warmup=2), 3) for step in range(7)]
+    [0.5, 1.0, 1.0, 0.854, 0.5, 0.146, 0.0]
+    """
+    wave = (1 + math.cos(math.pi * _done(step, warmup, steps))) / 2
+    return constant(step, warmup, peak) * (last + (1 - last) * wave)
+
+
+@checked
+def inverse_square_root(
+    step: Number[int, "0.."], warmup: Number[int, "1.."], peak: Number[float, "0<.."] = 1.0
+) -> float:
+    """Up on a line, and then the peak times the root of warmup / t: it never ends, so no length has to be chosen.
+
+    >>> [round(inverse_square_root(step, warmup=4), 3) for step in (0, 3, 15, 63)]
+    [0.25, 1.0, 0.5, 0.25]
+    """
+    t = step + 1
+    return peak * min(t / warmup, math.sqrt(warmup / t))
+
+
+@checked
+def vaswani_2017(
+    step: Number[int, "0.."], d_model: Number[int, "1.."] = 512, warmup: Number[int, "1.."] = 4000
+) -> float:
+    """The rate of the first transformer, d_model^-1/2 min(t^-1/2, t warmup^-3/2): wider models go slower.
+
+    >>> f"{vaswani_2017(3999):.2e}"  # the peak, at t = warmup
+    '6.99e-04'
+    """
+    return inverse_square_root(step, warmup, peak=1 / math.sqrt(d_model * warmup))
+
+
+@checked
+def warmup_stable_decay(
+    step: Number[int, "0.."],
+    steps: Number[int, "1.."],
+    decay: Number[int, "1..steps"],
+    warmup: Number[int, "0..steps"] = 0,
+    peak: Number[float, "0<.."] = 1.0,
+    last: Number[float, "0..1"] = 0.0,
+) -> float:
+    """Up on a line, level, and down on a line in the last `decay` steps: when to stop is decided late.
+
+    >>> [warmup_stable_decay(step, steps=8, decay=4, warmup=2) for step in range(9)]
+    [0.5, 1.0, 1.0, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0]
+    """
+    return constant(step, warmup, peak) * (1 - (1 - last) * _done(step, steps - decay, steps))
