@@ -85,6 +85,8 @@ CALLS = {
     "sequence_loss": (S, INDEX, INDEX > 0),
     "smoothed_over_all": (INDEX, 3, 0.1),
     "smoothed_over_others": (INDEX, 3, 0.1),
+    "dropout": (S, MASK, 0.5),
+    "dropped_attention": (X, Y, V, MASK, 0.5, MASK),
     "embed": (INDEX, W),
     "scaled_embed": (INDEX, W),
     "tied_scores": (X, W),
