@@ -5,8 +5,6 @@ The book looks at such weights in eq-cross-projections (Chapter 4), and measures
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
-import numpy as np
 import traitlets
 from matplotlib.figure import Figure
 
@@ -14,7 +12,7 @@ from attnlib.data.bilingual import Pair
 from attnlib.metrics.alignment import alignment_error_rate, links_from_weights
 from attnlib.shapes import Array, Float
 from attnlib.viz.explorables.base import Explorable, script, style
-from attnlib.viz.style import INK, PALETTE
+from attnlib.viz.explorables.lines import draw_lines, shares
 
 
 class CrossViewer(Explorable):
@@ -56,9 +54,8 @@ class CrossViewer(Explorable):
         )  # fmt: skip
 
     def chosen(self) -> Float[Array, "m n"]:
-        """The weights that are shown now; stored in hundredths, so summed to one again."""
-        shares = np.array(self.hundredths[self.sentence][self.layer][self.head], dtype=float)
-        return shares / shares.sum(axis=-1, keepdims=True)
+        """The weights that are shown now."""
+        return shares(self.hundredths[self.sentence][self.layer][self.head])
 
     def error_rate(self) -> float:
         """The alignment error rate of the largest weights of this sentence."""
@@ -66,19 +63,12 @@ class CrossViewer(Explorable):
         return alignment_error_rate(links_from_weights(self.chosen()), sure, possible)
 
     def figure(self) -> Figure:
-        said, read = self.targets[self.sentence], self.sources[self.sentence]
-        fig, ax = plt.subplots(figsize=(4.6, 0.28 * max(len(said), len(read)) + 0.6))
-        for words, x, side in ((said, -0.04, "right"), (read, 1.04, "left")):
-            for i, word in enumerate(words):
-                ax.text(x, i, word, ha=side, va="center", fontsize=9)
-        for i, row in enumerate(self.chosen()):
-            for j, p in enumerate(row):
-                if p > 0.005 and self.word in (0, i + 1):
-                    ax.plot([0, 1], [i, j], color=PALETTE[0], lw=0.5 + 4 * p, alpha=p)
-        for j, i in self.possible[self.sentence]:
-            if self.word == i + 1:
-                ax.plot(1, j, "o", ms=9, mfc="none", color=PALETTE[1])
-        ax.set(xlim=(-0.4, 1.4), ylim=(max(len(said), len(read)) - 0.4, -0.6))
-        ax.set_title(f"layer {self.layer + 1}, head {self.head + 1}", color=INK)
-        ax.axis("off")
-        return fig
+        return draw_lines(
+            self.targets[self.sentence],
+            self.sources[self.sentence],
+            self.chosen(),
+            only=self.word,
+            rings=[j for j, i in self.possible[self.sentence] if self.word == i + 1],
+            title=f"layer {self.layer + 1}, head {self.head + 1}",
+            room=0.4,
+        )

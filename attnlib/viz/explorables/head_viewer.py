@@ -5,15 +5,13 @@ The book looks at such heads in eq-mean-distance and eq-entropy (Chapters 1 to 3
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
-import numpy as np
 import traitlets
 from matplotlib.figure import Figure
 
 from attnlib.reference.ops import entropy
 from attnlib.shapes import Array, Float
 from attnlib.viz.explorables.base import Explorable, script, style
-from attnlib.viz.style import INK, PALETTE
+from attnlib.viz.explorables.lines import draw_lines, shares
 
 
 class HeadViewer(Explorable):
@@ -53,26 +51,21 @@ class HeadViewer(Explorable):
         )  # fmt: skip
 
     def chosen(self) -> Float[Array, "n n"]:
-        """The weights of the text, layer and head that are shown now; stored in hundredths, so summed to one again."""
-        shares = np.array(self.hundredths[self.text][self.layer][self.head], dtype=float)
-        return shares / shares.sum(axis=-1, keepdims=True)
+        """The weights of the text, layer and head that are shown now."""
+        return shares(self.hundredths[self.text][self.layer][self.head])
 
     def mean_entropy(self) -> float:
         """The entropy of the chosen head's rows, on average."""
         return float(entropy(self.chosen()).mean())
 
     def figure(self) -> Figure:
-        P, words = self.chosen(), self.texts[self.text]
-        fig, ax = plt.subplots(figsize=(4.6, 0.28 * len(words) + 0.6))
-        for i, row in enumerate(P):
-            ax.text(-0.04, i, f"{words[i]} {i + 1}", ha="right", va="center", fontsize=9)
-            ax.text(1.04, i, f"{words[i]} {i + 1}", va="center", fontsize=9)
-            for j, p in enumerate(row):
-                if p > 0.005 and self.token in (0, i + 1):
-                    ax.plot([0, 1], [i, j], color=PALETTE[0], lw=0.5 + 4 * p, alpha=p)
-        if self.token and (true := self.truths[self.text][self.token - 1]) >= 0:
-            ax.plot(1, true, "o", ms=9, mfc="none", color=PALETTE[1])
-        ax.set(xlim=(-0.2, 1.2), ylim=(len(words) - 0.4, -0.6))
-        ax.set_title(f"layer {self.layer + 1}, head {self.head + 1}", color=INK)
-        ax.axis("off")
-        return fig
+        words = [f"{word} {i}" for i, word in enumerate(self.texts[self.text], start=1)]
+        true = self.truths[self.text][self.token - 1] if self.token else -1
+        return draw_lines(
+            words,
+            words,
+            self.chosen(),
+            only=self.token,
+            rings=[true] if true >= 0 else [],
+            title=f"layer {self.layer + 1}, head {self.head + 1}",
+        )
