@@ -1,0 +1,210 @@
+"""What is kept of a training, so that nothing is lost: whole files, checked when they are read, and no code in them.
+
+Chapter 5 uses it. A checkpoint is two files: tensors as safetensors, and behind them a JSON file with all the rest and
+the checksums of both. Each is written beside its place, brought to the disk, and renamed; so whoever is killed at any
+moment has the checkpoint before. Reading runs nothing that a file brings along, as a pickle would.
+"""
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from attnlib.shapes import Number, checked
+
+PLAIN = (str, int, float, bool, type(None))
+Tensors = dict[str, Tensor]
+
+
+class CheckpointError(RuntimeError):
+    """A checkpoint cannot be written or read; the sentence says what is left."""
+
+
+class Checkpoint(NamedTuple):
+    """A state that was read, and the step that it was kept at."""
+
+    step: int
+    state: Any
+
+
+def packed(value: Any, tensors: Tensors, known: dict[Any, str] | None = None) -> Any:
+    """`value` for JSON: each tensor in it goes to `tensors`, and its name stays; what is shared goes there once.
+
+    >>> tensors = {}
+    >>> packed({0: (torch.zeros(2), 0.1)}, tensors), list(tensors)
+    ({'dict': [[0, {'tuple': [{'tensor': '0'}, 0.1]}]]}, ['0'])
+    """
+    known = {} if known is None else known
+    if isinstance(value, Tensor):
+        place = (value.data_ptr(), value.shape, value.stride(), value.dtype) if value.numel() else id(value)
+        if place not in known:
+            known[place] = str(len(tensors))
+            tensors[known[place]] = value.detach().cpu().clone(memory_format=torch.contiguous_format)
+        return {"tensor": known[place]}
+    if isinstance(value, dict):
+        return {"dict": [[key, packed(one, tensors, known)] for key, one in value.items()]}
+    if isinstance(value, list | tuple):
+        kind = "list" if isinstance(value, list) else "tuple"
+        return {kind: [packed(one, tensors, known) for one in value]}
+    if type(value) not in PLAIN:
+        raise TypeError(
+            f"packed: a state must hold tensors, numbers, strings, lists and dictionaries; got {type(value).__name__}."
+        )
+    return value
+
+
+def unpacked(value: Any, tensors: Tensors) -> Any:
+    """What was packed, with the tensors back in their places.
+
+    >>> tensors = {}
+    >>> unpacked(packed({0: (1, [2.5])}, tensors), tensors)
+    {0: (1, [2.5])}
+    """
+    if not isinstance(value, dict):
+        return value
+    ((kind, inside),) = value.items()
+    if kind == "tensor":
+        return tensors[inside]
+    if kind == "dict":
+        return {key: unpacked(one, tensors) for key, one in inside}
+    return {"list": list, "tuple": tuple}[kind](unpacked(one, tensors) for one in inside)
+
+
+def _checksum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _write(file: Path, data: bytes) -> None:
+    """All of the file or nothing: beside its place first, and there only when it is on the disk."""
+    part = file.with_name(f"{file.name}.part")
+    with part.open("wb") as handle:
+        handle.write(data)
+        handle.flush()
+        os.fsync(handle.fileno())
+    part.replace(file)
+    if hasattr(os, "O_DIRECTORY"):  # the new name, too, has to reach the disk
+        folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _heads(folder: Path) -> list[Path]:
+    """The JSON files of a folder, the newest first: a checkpoint is there when its JSON file is."""
+    return sorted(folder.glob("step-*.json"), reverse=True)
+
+
+def _tidy(folder: Path, keep: int) -> None:
+    """All but the newest checkpoints go, and what a training that was killed had begun."""
+    for head in _heads(folder)[keep:]:
+        head.unlink(missing_ok=True)
+    left = {head.stem for head in _heads(folder)}
+    for file in [*folder.glob("step-*.safetensors"), *folder.glob("step-*.part")]:
+        if file.suffix == ".part" or file.stem not in left:
+            file.unlink(missing_ok=True)
+
+
+@checked
+def save_checkpoint(
+    folder: Path, step: Number[int, "0.."], state: object, keep: Number[int, "1.."] = 2
+) -> Path:
+    """Keep a state, such as `{"model": model.state_dict()}`, and of those before it the newest `keep` - 1.
+
+    If it cannot be written, one sentence says why, and the checkpoints that are there stay as they are.
+    """
+    from safetensors.torch import save
+
+    tensors: Tensors = {}
+    said = packed(state, tensors)
+    data = save(tensors)
+    body = {"step": step, "bytes": len(data), "sha256": _checksum(data), "state": said}
+    text = json.dumps(body)
+    name, head = folder / f"step-{step:09d}.safetensors", folder / f"step-{step:09d}.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(name, data)
+        _write(head, json.dumps({"sha256": _checksum(text.encode()), "body": text}).encode())
+        _tidy(folder, keep)
+    except OSError as error:
+        raise CheckpointError(_sentence(folder, len(data), error)) from error
+    return head
+
+
+def _sentence(folder: Path, size: int, error: OSError) -> str:
+    """What could not be written, and what is left; what had been begun is taken away, for it takes room."""
+    for part in folder.glob("step-*.part"):
+        try_to(part.unlink)
+    kept = _heads(folder)
+    left = f"The state of step {int(kept[0].stem[5:])} is kept." if kept else "No state is kept there yet."
+    return (
+        f"save_checkpoint: {size / 1e6:.1f} MB must be written to {folder}; got '{error.strerror}'. {left} "
+        "Make room, or choose another folder, and run the same command again."
+    )
+
+
+def try_to(act: Callable[[], object]) -> None:
+    """What fails here has a better sentence elsewhere."""
+    try:
+        act()
+    except OSError:
+        return
+
+
+def _read(head: Path) -> Checkpoint:
+    """A checkpoint, if both of its files are as they were written."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    name = head.with_suffix(".safetensors")
+    try:
+        whole = json.loads(head.read_bytes())
+        if _checksum(whole["body"].encode()) != whole["sha256"]:
+            raise CheckpointError(f"{head.name} has changed")
+        body = json.loads(whole["body"])
+        data = name.read_bytes()
+        if len(data) != body["bytes"]:
+            raise CheckpointError(f"{name.name} has {len(data)} bytes of {body['bytes']}")
+        if _checksum(data) != body["sha256"]:
+            raise CheckpointError(f"{name.name} has changed")
+        return Checkpoint(body["step"], unpacked(body["state"], load(data)))
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{name.name} is not there") from error
+    except OSError as error:
+        raise CheckpointError(f"{Path(str(error.filename)).name}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
+        raise CheckpointError(f"{head.stem} is no checkpoint") from error
+
+
+@checked
+def load_checkpoint(folder: Path) -> Checkpoint | None:
+    """The newest checkpoint that is whole; None if there is none at all.
+
+    A damaged one is named in a warning, and the one before it is read.
+    """
+    damaged = []
+    for head in _heads(folder):
+        try:
+            found = _read(head)
+        except CheckpointError as error:
+            damaged.append(str(error))
+            continue
+        if damaged:
+            warnings.warn(
+                f"load_checkpoint: a checkpoint must be as it was written; got {'; '.join(damaged)}. "
+                f"The one of step {found.step} is used.",
+                stacklevel=2,
+            )
+        return found
+    if damaged:
+        raise CheckpointError(
+            f"load_checkpoint: a checkpoint must be as it was written; got {'; '.join(damaged)}. "
+            f"None is left in {folder}: choose another folder to begin anew."
+        )
+    return None
