@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check lint types unit doctests notebooks arithmetic portable pages colab sample gpu cell shots run proofs budget scripts experiments bench speed mutants steady lighthouse address clean pdf zip site links
+.PHONY: help setup book serve test check lint types unit doctests notebooks arithmetic portable pages colab sample gpu cell shots run proofs budget scripts experiments bench speed mutants kills steady lighthouse address clean pdf zip site links
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
@@ -138,6 +138,9 @@ mutants: $(READY) ## edit the mathematics in a few hundred places, one at a time
 
 speed: $(READY) book ## measure every page of the built book as a first visitor meets it (a few minutes)
 	@$(PY) tools/page_speed.py
+
+kills: $(READY) ## kill a training at twenty moments: it must end as if it never was (a minute; four are in make test)
+	@EVERY_KILL=1 $(PYTEST) -k killed tests/test_fit.py
 
 steady: $(READY) book ## open every page on a slow machine with late fonts: nothing may move (some minutes; a sample is in make test)
 	@EVERY_PAGE=1 $(PYTEST) -n 2 --dist load -rs tests/test_late_fonts.py

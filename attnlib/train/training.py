@@ -1,0 +1,151 @@
+"""A model on its way: what one step does, and all that must be kept so that it can go on as if it had never stopped.
+
+Chapter 5 uses it, by way of `attnlib.train.fit`. A step that cannot be made leaves the model as it was before it.
+"""
+
+import math
+import random
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from attnlib import rules
+from attnlib.train.checkpoint import load_checkpoint, save_checkpoint
+
+Loss = Callable[[Any, Any], Tensor | tuple[Tensor, int]]
+
+
+class TrainingStopped(RuntimeError):
+    """No step can be made; the model, and what was kept of it, are as they were before."""
+
+
+def random_states(where: torch.device) -> dict[str, Any]:
+    """What the next random numbers follow from, of everyone who draws some."""
+    name, keys, *rest = np.random.get_state()
+    states = {"python": random.getstate(), "numpy": (name, np.asarray(keys).tolist(), *rest)}
+    on_gpu = [torch.cuda.get_rng_state(where)] if where.type == "cuda" else []
+    return {**states, "torch": torch.get_rng_state(), "where": where.type, "on_gpu": on_gpu}
+
+
+def set_random_states(states: dict[str, Any], where: torch.device) -> None:
+    """Go on drawing where `random_states` was asked."""
+    random.setstate(states["python"])
+    np.random.set_state(states["numpy"])
+    torch.set_rng_state(states["torch"])
+    for state in states["on_gpu"]:
+        torch.cuda.set_rng_state(state, where)
+
+
+def no_room(error: RuntimeError) -> bool:
+    """Whether a batch did not fit: a GPU has an error of its own for it, the CPU has a sentence."""
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
+
+
+class Training:
+    """A model, its optimiser and schedule, and where they are in the data."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        loss: Loss,
+        batches: Iterator[Any],
+        *,
+        optimizer: torch.optim.Optimizer,
+        schedule: torch.optim.lr_scheduler.LRScheduler | None,
+        clip: float,
+        accumulate: int = 1,
+    ) -> None:
+        self.model, self.loss, self.batches = model, loss, batches
+        self.optimizer, self.schedule = optimizer, schedule
+        self.clip, self.accumulate = clip, accumulate
+        self.losses: list[float] = []
+        self.tokens, self.seconds = 0, 0.0
+
+    @property
+    def step(self) -> int:
+        return len(self.losses)
+
+    @property
+    def where(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+    def one_step(self) -> float:
+        """Gradients of some batches, clipped; then the optimiser and the schedule move on."""
+        begun = time.monotonic()
+        self.model.train()
+        self.optimizer.zero_grad()
+        try:
+            value = self._gradients()
+        except RuntimeError as error:
+            if not no_room(error):
+                raise
+            raise TrainingStopped(
+                f"fit: a batch must fit into the memory of {self.where.type}; got one that does not in step "
+                f"{self.step + 1}. Take a smaller one, and `accumulate` several in a step."
+            ) from error
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        if not math.isfinite(value) or not math.isfinite(norm):
+            raise TrainingStopped(
+                f"fit: loss and gradient must be finite; got {value:g} and {norm:g} in step {self.step + 1}. "
+                "The model is as before it. Try a lower rate, a longer warmup or a smaller clip."
+            )
+        self.optimizer.step()
+        if self.schedule is not None:
+            self.schedule.step()
+        self.losses.append(value)
+        self.seconds += time.monotonic() - begun
+        return value
+
+    def _gradients(self) -> float:
+        """The mean loss over all tokens of this step, with its gradients; the batches may differ in size."""
+        total, tokens = 0.0, 0
+        for _ in range(self.accumulate):
+            found = self.loss(self.model, next(self.batches))
+            value, counted = found if isinstance(found, tuple) else (found, 1)
+            value.backward()
+            total, tokens = total + value.item(), tokens + int(counted)
+        rules.must(tokens > 0, "fit", f"a step must have a token that counts; got {tokens}.")
+        for parameter in self.model.parameters():
+            if parameter.grad is not None and tokens > 1:
+                parameter.grad /= tokens
+        self.tokens += tokens
+        return total / tokens
+
+    def keep(self, folder: Path, more: dict[str, Any]) -> None:
+        """All of it, into a folder."""
+        state = {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "schedule": None if self.schedule is None else self.schedule.state_dict(),
+            "batches": self.batches.state_dict(),  # type: ignore[attr-defined]
+            "random": random_states(self.where),
+            "losses": self.losses,
+            "tokens": self.tokens,
+            "seconds": self.seconds,
+        }
+        save_checkpoint(folder, self.step, state | more)
+
+    def resume(self, folder: Path) -> dict[str, Any] | None:
+        """Be what was kept in the folder, if something was; returns the state."""
+        found = load_checkpoint(folder)
+        if found is None:
+            return None
+        state = found.state
+        was = state["random"]["where"]
+        came = f"got one on {self.where.type}. Move the model there first, or begin in another folder."
+        rules.must(
+            was == self.where.type, "fit", f"the model must be on {was}, where its training was kept; {came}"
+        )
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        if self.schedule is not None:
+            self.schedule.load_state_dict(state["schedule"])
+        self.batches.load_state_dict(state["batches"])  # type: ignore[attr-defined]
+        self.losses, self.tokens, self.seconds = state["losses"], state["tokens"], state["seconds"]
+        set_random_states(state["random"], self.where)
+        return state
