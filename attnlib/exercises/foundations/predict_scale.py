@@ -1,36 +1,38 @@
-"""How far a dot product spreads
+"""How far the scores of a sparse key spread
 
-predict · ★ · 3 min · 01-foundations/4-softmax-and-scale
+predict · ★ · 4 min · 01-foundations/4-softmax-and-scale
 
-All entries of $q$ and $k$ are independent, with mean 0 and variance 1, and $d_k = 64$. What is the standard
-deviation of their dot product?
+A query has 256 numbers, each +1 or -1 by the toss of a coin. Of the 256 numbers of a key about three in four are zero,
+and the others are +1 or -1; all are drawn independently. What is the standard deviation of their dot product?
 
-1. A dot product is a sum of d_k products. What is the variance of one product?
-2. Variances of independent terms add up.
-3. The standard deviation is the root of the variance, and the variance is d_k.
+1. A dot product is a sum of 256 products. How often is one of them not zero, and what is its square then?
+2. So what is the variance of one product? Variances of independent terms add up.
+3. The standard deviation is the root of the variance.
 
-Each product q_i k_i has mean 0 and variance 1; the d_k of them are independent, so the variance of the sum
-is d_k, and its standard deviation √d_k.
+The variance of one product is that of the query's entry times that of the key's: 1 times 1/4. The sum of 256 has
+the variance 64, so dividing by the root of the width, 16, would leave a spread of one half. The square root is right
+for entries of variance one, and for others the factors of the theorem are needed.
 """
 
 import math
 
-D_K = 64
+D_K, SHARE = 256, 0.25
 
 
 def answer():
-    return math.sqrt(D_K)
+    return math.sqrt(D_K * SHARE)
 
 
 MISTAKES = """
 the variance | That is how the square of q · k behaves; a standard deviation is its root.
-    = D_K
-the spread of one product | That is the standard deviation of one product q_i k_i. The dot product adds up
-  d_k of them.
-    = 1.0
-the factor that undoes the spread | That is what the scores are multiplied by, so that their spread becomes
-  one.
-    = 1 / math.sqrt(D_K)
-squared once too often | The variance is d_k, and the standard deviation is smaller.
-    = D_K ** 2
+    = D_K * SHARE
+the zeros are forgotten | That is the root of the width. Three of four products are zero and add nothing.
+    = math.sqrt(D_K)
+the share stands outside the root | The zeros lower the variance, so their share belongs under the root.
+    = math.sqrt(D_K) * SHARE
+the spread of one product | That is the standard deviation of one product, and of what is left after dividing by
+  √d_k = 16. Asked for is the dot product itself, a sum of 256 products.
+    = math.sqrt(SHARE)
+the zeros counted, not the others | One in four products is not zero, not three in four.
+    = math.sqrt(D_K * (1 - SHARE))
 """

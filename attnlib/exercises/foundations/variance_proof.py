@@ -1,28 +1,34 @@
-r"""Why the variance is d_k
+r"""A word that meets itself
 
 prove · ★★ · 15 min · 01-foundations/4-softmax-and-scale
 
-All entries of $q$ and $k$ are independent with mean 0 and variance $\sigma^2$. Prove that $q \cdot k$ has
-mean 0 and variance $d_k \sigma^4$, and say which of the assumptions the mean needs.
+The theorem needs a query and a key that are independent. Let them be *equal* instead, $k = q$, as where a word meets
+itself and both projections are the same. The entries are independent with mean 0, variance 1 and
+$\mathbb{E}[q_i^4] = \kappa$. Prove that $q \cdot q$ has mean $d_k$ and variance $(\kappa - 1)\, d_k$. Then say what
+dividing by $\sqrt{d_k}$ leaves of the two as the vectors get longer, and what follows for the weights.
 
-1. Write the dot product as a sum and look at one term first.
-2. Square the sum: which of the products of two different terms survive the mean?
-3. A term with i ≠ j contains a factor whose mean is zero and that is independent of the rest.
+1. Write $q \cdot q$ as a sum. What is the mean of one term?
+2. The terms $q_i^2$ are independent of each other, so their variances add up.
+3. The variance of $q_i^2$ is the mean of its square less the square of its mean. Then divide by $\sqrt{d_k}$.
 
-Scaling removes the dependence on d_k, not that on σ: large weights still saturate a softmax.
+For normal entries κ is 3: the variance is twice d_k. The score of a word with itself, divided by the root, lies near
+√d_k with a spread of √2, while the scores with strangers have the mean 0 and a spread of one: such a word looks at
+itself, and the more so the longer its vectors. Learned projections that differ keep it from that.
 """
 
-PROOF = r"""1. $\mathbb{E}[q \cdot k] = \sum_i \mathbb{E}[q_i k_i] = \sum_i \mathbb{E}[q_i]\,\mathbb{E}[k_i] = 0$.
-   This needs that $q_i$ and $k_i$ are independent (uncorrelated is enough) and that one of the two means is zero.
-2. So the variance is $\mathbb{E}[(q \cdot k)^2] = \sum_i \sum_j \mathbb{E}[q_i q_j k_i k_j]$.
-3. For $i \ne j$ all four factors are independent, and the term is
-   $\mathbb{E}[q_i]\,\mathbb{E}[q_j]\,\mathbb{E}[k_i]\,\mathbb{E}[k_j] = 0$.
-4. For $i = j$ it is $\mathbb{E}[q_i^2]\,\mathbb{E}[k_i^2] = \sigma^2 \sigma^2 = \sigma^4$, because the means are zero.
-5. There are $d_k$ terms with $i = j$: the variance is $d_k \sigma^4$, and dividing $q \cdot k$ by $\sqrt{d_k}$ leaves
-   $\sigma^4$. ∎"""
+PROOF = r"""1. $\mathbb{E}[q \cdot q] = \sum_i \mathbb{E}[q_i^2] = d_k$, since mean 0 and variance 1 give
+   $\mathbb{E}[q_i^2] = 1$.
+2. The $q_i$ are independent, so the $q_i^2$ are, too, and the variance of the sum is the sum of the variances.
+3. $\operatorname{Var}(q_i^2) = \mathbb{E}[q_i^4] - (\mathbb{E}[q_i^2])^2 = \kappa - 1$. There are $d_k$ of them:
+   $\operatorname{Var}(q \cdot q) = (\kappa - 1)\, d_k$.
+4. Divided by $\sqrt{d_k}$ the mean becomes $\sqrt{d_k}$ and the variance $\kappa - 1$. The spread stays, and the
+   mean grows without end.
+5. The scores with independent keys have mean 0 and variance 1 after the same division. The gap grows like
+   $\sqrt{d_k}$, and the word's own weight goes to one. ∎"""
 RUBRIC = (
-    "I showed that the mean is zero and named what it needs.",
-    "I wrote the square as a double sum.",
-    "I showed that the terms with i ≠ j vanish, and said by which independence.",
-    "I computed the terms with i = j and counted them.",
+    "I showed that the mean is d_k, from the mean square of one entry.",
+    "I said why the variances of the terms add up here.",
+    "I computed the variance of one term from the fourth moment.",
+    "I divided by the root and said that the mean still grows while the spread stays.",
+    "I compared with a stranger's score and concluded that the own weight goes to one.",
 )
