@@ -10,6 +10,8 @@ import attnlib.reference
 READING = "another way to write it, for reading"
 INSIDE = "a step inside MultiHeadAttention, where each map is a module of its own"
 AUTOGRAD = "the derivative itself; autograd has it"
+LOOP = "train.training has the state and the step"
+PARAMETERS = "a module of PyTorch knows its parameters, and draws the first ones"
 SCHEDULE = "a function of a number; torch.optim.lr_scheduler.LambdaLR takes it as it is"
 TORCH_OPTIM = "torch.optim has it, with its state; train.optim says what decays"
 WITHOUT_A_TWIN = {
@@ -22,6 +24,13 @@ WITHOUT_A_TWIN = {
     "decoder_block.post_norm_decoder_block": "the module decoder_block.DecoderBlock",
     "decoder_block.pre_norm_decoder_block": "the module decoder_block.DecoderBlock",
     "gates.gated_multi_head_attention": "the context manager nn.gates.gated_heads does it to a module",
+    "gpt.all_arrays": PARAMETERS,
+    "gpt.first_parameters": PARAMETERS,
+    "gpt.language_model": "the model models.gpt.GPT",
+    "gpt.new_learner": LOOP,
+    "gpt.next_token_loss": "a loss for train.fit",
+    "gpt.train_step": LOOP,
+    "gpt.with_arrays": PARAMETERS,
     "matrix_optim.adafactor": TORCH_OPTIM,
     "matrix_optim.adafactor_state": TORCH_OPTIM,
     "matrix_optim.muon": TORCH_OPTIM,

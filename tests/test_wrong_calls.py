@@ -22,7 +22,7 @@ from attnlib.checking import factors_of
 from attnlib.nn.kernel import exponential_kernel as nn_kernel
 from attnlib.nn.ops import unit as nn_unit
 from attnlib.nn.recurrent import rnn_cell as nn_cell
-from attnlib.reference import block, decoder_block, recurrent
+from attnlib.reference import block, decoder_block, gpt, recurrent
 from attnlib.reference.kernel import exponential_kernel
 from attnlib.reference.transformer import NormParameters
 
@@ -181,6 +181,23 @@ SPECIAL["decoder_stack_backward", "block_backward"] = lambda maker: (
 SPECIAL["decoder_stack_backward", "caches"] = lambda maker: [
     cache_of_a_decoder_block(maker, decoder_block.pre_norm_decoder_block)
 ]
+
+
+def of_a_gpt(maker):
+    block_ = of_a_block(maker)
+    E, norm = maker.array("float", "vocab d_model", ""), NormParameters(np.ones(7), np.zeros(7))
+    return gpt.GPTParameters(E, np.ones((5, 7)), (block_, block_), norm)
+
+
+def cache_of_a_gpt(maker):
+    return gpt.language_model(np.ones((2, 5), dtype=int), of_a_gpt(maker), 2)[1]
+
+
+for name in ("all_arrays", "with_arrays", "language_model", "next_token_loss", "new_learner"):
+    SPECIAL[name, "parameters"] = of_a_gpt
+SPECIAL["with_arrays", "arrays"] = lambda maker: gpt.all_arrays(of_a_gpt(maker))
+SPECIAL["language_model_backward", "cache"] = cache_of_a_gpt
+SPECIAL["train_step", "learner"] = lambda maker: gpt.new_learner(of_a_gpt(maker))
 
 for around in ("pre_norm", "post_norm", "without_residual"):
     SPECIAL[around, "norm"] = lambda maker: nn_unit if maker.nn else maker.of(NormParameters, "")

@@ -18,7 +18,7 @@
     positional  where a token stands                     sampling    which token comes next
     losses      what a training makes small              optim       how a parameter follows its gradient
     matrix_optim    the same for matrices                schedules   how fast, at each step
-    drop        numbers that are left out in training
+    drop        numbers that are left out in training    gpt         a language model, and its training
 
 `attnlib.nn` has the same functions in PyTorch. Nothing here imports torch.
 """
