@@ -19,7 +19,9 @@ HELD = (  # the chapters and pages that are written as lessons
     "01-foundations/8",
     "01-foundations/9",
     "02",
+    "03-multi-head/1",
     "03-multi-head/2",
+    "03-multi-head/6",
     "04",
 )
 LESSONS = [f for f in budget.notebooks() if f"{f.parent.name}/{f.stem}".startswith(HELD)]

@@ -1,6 +1,6 @@
 """A convolution made of heads
 
-write · ★★ · 15 min · 03-multi-head/1-why-several-heads
+write · ★★ · 15 min · 03-multi-head/6-rank-and-subspaces
 
 kernel (k, d, d_out) has one matrix for each offset: y_i is the sum over o = 0, ..., k - 1 of x_(i - o)
 times kernel[o], and what lies before the first token counts as zero. Compute it with one table of weights

@@ -1,6 +1,6 @@
 """The whole layer as one matrix
 
-write · ★★★ · 20 min · 03-multi-head/1-why-several-heads · after multi-head.sum-form
+write · ★★★ · 20 min · 03-multi-head/6-rank-and-subspaces · after multi-head.sum-form
 
 With its weights held fixed, a layer is linear in X: Y is the sum over heads of P[k] X M[k], where P (h, n,
 n) are the weights and M (h, d, d_out) is W_V times the head's part of W_O. Return the matrix (n d_out, n d)

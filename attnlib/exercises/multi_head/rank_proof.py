@@ -1,6 +1,6 @@
 r"""Two heads that no single head can replace
 
-prove · ★★★ · 25 min · 03-multi-head/1-why-several-heads · after multi-head.kronecker
+prove · ★★★ · 25 min · 03-multi-head/6-rank-and-subspaces · after multi-head.kronecker
 
 Hold the weights fixed. One head computes $X \mapsto P X M$ for some $P$ and $M$. Show that $X \mapsto P_1 X
 M_1 + P_2 X M_2$ is of this form for no choice of $P$ and $M$ if $P_1, P_2$ are linearly independent and

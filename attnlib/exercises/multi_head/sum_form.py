@@ -1,6 +1,6 @@
 """Who added what?
 
-write · ★★ · 12 min · 03-multi-head/2-one-matrix-multiplication · after multi-head.loop
+write · ★★ · 12 min · 03-multi-head/2-one-matrix-multiplication
 
 O (..., h, n, d_v) are the outputs of the heads, W_O (h d_v, d) the output projection. Return (..., h, n,
 d): what each head adds to the output of the layer, so that their sum over heads is that output.

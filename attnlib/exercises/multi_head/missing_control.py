@@ -1,0 +1,38 @@
+"""The control that is missing
+
+predict · ★★ · 4 min · 03-multi-head/1-why-several-heads
+
+A report on a trained layer of eight heads says: "For each head we took the offset that gets the most of its weight.
+The eight heads have six different offsets, so training has made the heads specialise." Which measurement is missing
+most?
+
+1. Which part of the sentence is about training?
+2. Take a layer that has learned nothing. Has each of its heads an offset that gets most?
+3. What would the same count give there?
+
+Something always comes out on top. Eight heads of random parameters have eight nearly even rows, each with a largest
+number somewhere, and mostly not at the same place. What training has changed is how *much* the first offset gets, and
+this the report does not say.
+"""
+
+CHOICES = (
+    "the same count for the layer before training",
+    "the same count with more texts",
+    "the same count for a layer of sixteen heads",
+    "the share of right answers",
+)
+
+
+def answer():
+    return CHOICES[0]
+
+
+CHOICES = CHOICES
+MISTAKES = """
+more texts | They make six a surer six. They do not say what six would be without training.
+    = CHOICES[1]
+more heads | Another trained layer has the same gap: nothing to compare the count with.
+    = CHOICES[2]
+the answers | It says whether the layer has learned. It does not say whether the count of offsets shows it.
+    = CHOICES[3]
+"""

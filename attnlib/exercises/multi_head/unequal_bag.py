@@ -1,0 +1,41 @@
+"""A bag with unequal shares
+
+predict · ★ · 4 min · 03-multi-head/1-why-several-heads
+
+A symbol is a one-hot vector of 10 numbers. One head with fixed weights gives 0.6 to the left neighbour and 0.4
+to the right one and brings home the weighted mean. Somebody who may compute anything with this mean says which symbol
+stood on the left and which on the right. How often are both right, as a number between 0 and 1?
+
+1. Write the mean down for the symbols 3 and 7. Which two numbers are in it, and at which places?
+2. And for 7 and 3?
+3. What is there if both symbols are the same?
+
+Equal shares lose the order, unequal ones keep it: 0.6 in place of 3 says that the 3 stood on the left. Yet the layer
+of this page reads its bag with a linear map and takes the largest score. It can ask for the heaviest symbol; the second
+heaviest is no linear question. A feed-forward network could ask it.
+"""
+
+LEFT, RIGHT, SYMBOLS = 0.6, 0.4, 10
+
+
+def answer():
+    means = {
+        (a, b): tuple(LEFT * (s == a) + RIGHT * (s == b) for s in range(SYMBOLS))
+        for a in range(SYMBOLS)
+        for b in range(SYMBOLS)
+    }
+    return len(set(means.values())) / len(means)  # how many pairs have a mean of their own
+
+
+MISTAKES = """
+a guess from a bag | That holds for equal shares, where the mean of 3 and 7 is that of 7 and 3. Here they differ.
+    = (1 + 1 / SYMBOLS) / 2
+equal symbols only | Equal symbols are the easy case. Look at the two numbers in the mean if they differ.
+    = 1 / SYMBOLS
+the larger share | The share is how much of a symbol arrives, not how often it is recognised.
+    = LEFT
+one of the two | Both are in the mean, and the shares tell which is which.
+    = 0.5
+both shares | The product of the shares has no meaning here: the mean is one vector, and nothing is drawn at random.
+    = LEFT * RIGHT
+"""
