@@ -12,10 +12,9 @@ sys.path.insert(0, str(ROOT / "tools"))
 from prose_numbers import unfounded  # noqa: E402
 
 # What is given, not found: the range of a byte, two neighbouring tokens, the last number of the vocabulary; how long a
-# text an investigation tries; the width of GPT-2's heads, its millions of parameters, the bits of a number; the height
-# of a building; a width of GPT-2.
+# text an investigation tries; the width of GPT-2's heads, its millions of parameters, the bits of a number; a width
+# of GPT-2.
 GIVEN = {
-    "01-foundations/2-the-attention-function": {"1,454"},
     "03-multi-head/2-one-matrix-multiplication": {"1280"},
     "04-transformer/1-from-text-to-vectors": {"255", "77", "76", "2,047"},
     "04-transformer/3-where-am-i": {"256"},
