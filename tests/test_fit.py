@@ -1,5 +1,6 @@
 """The training loop: each token counts once, a bad step changes nothing, a killed training ends as if it never was."""
 
+import multiprocessing
 import os
 import random
 import re
@@ -172,6 +173,13 @@ def test_it_is_measured_without_dropout_and_the_training_has_it():
     assert modes == [(False, False)] * 3 and trained == [True] * 10
 
 
+def test_a_look_leaves_the_model_in_its_mode():
+    model, held_out = nn.Dropout(), HeldOut(lambda model: 0.0, every=1)
+    for mode in (True, False):
+        held_out.look(1, model.train(mode))
+        assert model.training == mode
+
+
 def test_it_stops_when_nothing_gets_better_and_the_best_comes_back():
     values = iter([3.0, 2.0, 2.5, 2.25, 1.0])
     model, weights = nn.Linear(1, 1), []
@@ -259,6 +267,30 @@ def test_whatever_is_not_kept_is_missed(left_out, tmp_path, never_stopped, monke
     assert train(tmp_path) != never_stopped[1]
 
 
+def test_looks_may_begin_later_than_the_training(tmp_path):
+    def go_on(steps, held_out=None):
+        torch.manual_seed(0)
+        model = gpt()
+        return fit(
+            model, loss, TokenRows(TOKENS, n=N, batch=BATCH), steps=steps, folder=tmp_path, held_out=held_out,
+            **adamw(model),
+        )  # fmt: skip
+
+    go_on(4)
+    held_out = HeldOut(lambda model: 1.0, every=1)
+    assert len(go_on(6, held_out)) == 6 and [step for step, _ in held_out.curve] == [5, 6]
+
+
+@pytest.mark.bad_input
+def test_a_folder_of_another_model_is_named(tmp_path):
+    train(tmp_path, steps=3)
+    other = gpt(qk_norm=True)
+    with pytest.raises(
+        ValueError, match="fit: a folder goes on with the model .*; got 'Error.*'. Choose another folder"
+    ):
+        fit(other, loss, TokenRows(TOKENS, n=N, batch=BATCH), steps=3, folder=tmp_path, **adamw(other))
+
+
 @pytest.mark.bad_input
 def test_data_without_a_position_cannot_be_resumed(tmp_path):
     with pytest.raises(
@@ -284,27 +316,30 @@ EVERY_KILL = bool(os.environ.get("EVERY_KILL"))
 AT_RANDOM, WHILE_WRITING = (12, 8) if EVERY_KILL else (2, 2)
 
 
-def in_a_process_of_its_own(act):
-    """What a forked process runs; its number, to kill it by."""
-    child = os.fork()
-    if child == 0:
-        try:
-            act()
-            os._exit(0)
-        finally:
-            os._exit(1)
-    return child
+# Processes are forked from one that has loaded torch and done nothing with it: quick, and without anybody's threads.
+FRESH = multiprocessing.get_context("forkserver")
+FRESH.set_forkserver_preload(["attnlib.train.fit", "attnlib.models.gpt"])
 
 
-def kill_at(folder, seconds):
-    child = in_a_process_of_its_own(lambda: train(folder))
-    time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
-    return os.waitpid(child, 0)[1]
+def started(act, *arguments):
+    process = FRESH.Process(target=act, args=arguments)
+    process.start()
+    return process
 
 
-def kill_in_the_write(folder, moment):
-    """At that look at the disk: a file was written and is not yet in its place, or is, and its folder not yet told."""
+def ended(process):
+    """How it ended: 0, or minus the signal that killed it."""
+    process.join()
+    return process.exitcode
+
+
+def train_from_now(begun, folder):
+    begun.set()
+    train(folder)
+
+
+def train_and_die(folder, moment):
+    """Killed at that look at the disk: a file is written, or it is in its place and its folder not yet told."""
     looks = []
 
     def die_in_time(handle):
@@ -312,37 +347,35 @@ def kill_in_the_write(folder, moment):
         if len(looks) == moment:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def act():
-        checkpoint.os.fsync = die_in_time
-        train(folder)
-
-    return os.waitpid(in_a_process_of_its_own(act), 0)[1]
+    checkpoint.os.fsync = die_in_time
+    train(folder)
 
 
 def goes_on(folder, never_stopped):
     """A new process finds what is there, and ends where the one that was never killed ended."""
     seed = 99 if load_checkpoint(folder) else 0  # where nothing was kept yet, it begins as before
-    child = in_a_process_of_its_own(lambda: train(folder, seed=seed))
-    assert os.waitpid(child, 0)[1] == 0
+    assert ended(started(train, folder, STEPS, seed)) == 0
     assert ends(folder) == never_stopped[0]
 
 
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 @pytest.mark.parametrize("i", range(AT_RANDOM))
 def test_killed_at_any_moment_it_ends_as_if_it_never_was(i, tmp_path, never_stopped):
     (*_, seconds), drawn = never_stopped, random.Random(i)
     for _ in range(2 if i % 2 else 1):  # killed again on its way
-        status = kill_at(tmp_path, drawn.uniform(0, seconds))
-        assert status in (0, signal.SIGKILL)
+        begun = FRESH.Event()
+        process = started(train_from_now, begun, tmp_path)
+        begun.wait()
+        time.sleep(drawn.uniform(0, seconds))
+        process.kill()
+        assert ended(process) in (0, -signal.SIGKILL)
     goes_on(tmp_path, never_stopped)
 
 
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 @pytest.mark.parametrize("i", range(WHILE_WRITING))
 def test_killed_while_a_checkpoint_is_written_it_ends_as_if_it_never_was(i, tmp_path, never_stopped):
     """Each of 8 checkpoints looks at the disk four times."""
     moment = random.Random(i).randint(1, 32)
-    assert kill_in_the_write(tmp_path, moment) == signal.SIGKILL
+    assert ended(started(train_and_die, tmp_path, moment)) == -signal.SIGKILL
     goes_on(tmp_path, never_stopped)
 
 
@@ -350,7 +383,7 @@ def test_the_line_of_progress_says_where_how_fast_and_how_long():
     way = Training(
         nn.Linear(1, 1), loss, iter([]), optimizer=torch.optim.SGD([torch.zeros(1)]), schedule=None, clip=1.0
     )
-    way.losses, way.tokens, way.seconds = [9.0, 2.5], 4000, 2.0
+    way.losses, way.tokens, way.seconds, way.counted = [9.0, 2.5], 4000, 2.0, True
     held_out = HeldOut(lambda model: 0.0, every=1)
     assert progress_line(way, 80) == "step 2 of 80: loss 2.500, 2,000 tokens/s, 78 s to go"
     held_out.curve = [(2, 2.75)]
@@ -368,4 +401,4 @@ def test_the_line_of_progress_is_shown_when_asked_for(capsys):
             **options,
         )
         shown = capsys.readouterr().out
-        assert bool(re.search(r"step 2 of 2: loss .* 0 s to go", shown)) == progress
+        assert bool(re.search(r"step 2 of 2: loss .* batches/s, 0 s to go", shown)) == progress

@@ -65,7 +65,7 @@ def fit(
         if after_step is not None:
             after_step(training.step, training.losses[-1])
         if progress:
-            print(progress_line(training, steps, held_out), end="\r", flush=True)
+            print(f"\r{progress_line(training, steps, held_out):<90}", end="", flush=True)
         if folder is not None and (training.step % keep_every == 0 or training.step == steps):
             training.keep(folder, _held(held_out))
     if progress:
@@ -83,7 +83,7 @@ def _resume(training: Training, folder: Path | None, held_out: HeldOut | None) -
     """Go on with what is in the folder, if it was there before."""
     state = None if folder is None else training.resume(folder)
     if state is not None and held_out is not None:
-        held_out.load_state_dict(state["held_out"])
+        held_out.load_state_dict(state.get("held_out") or held_out.state_dict())
 
 
 def _one(training: Training, steps: int, held_out: HeldOut | None) -> None:
@@ -105,7 +105,8 @@ def progress_line(training: Training, steps: int, held_out: HeldOut | None = Non
     left = seconds / training.step * (steps - training.step)
     time_left = f"{left / 60:.0f} min" if left >= 90 else f"{left:.0f} s"
     seen = f", held out {held_out.curve[-1][1]:.3f}" if held_out and held_out.curve else ""
+    unit = "tokens" if training.counted else "batches"
     return (
         f"step {training.step} of {steps}: loss {training.losses[-1]:.3f}{seen}, "
-        f"{training.tokens / seconds:,.0f} tokens/s, {time_left} to go"
+        f"{training.tokens / seconds:,.0f} {unit}/s, {time_left} to go"
     )

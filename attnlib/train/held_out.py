@@ -38,8 +38,10 @@ class HeldOut:
     @torch.no_grad()
     def look(self, step: int, model: nn.Module) -> None:
         """Measure, and remember the parameters if they are the best so far."""
+        was = model.training
         model.eval()
         value = float(self.measure(model))
+        model.train(was)
         if self.patience is not None and value < min((one for _, one in self.curve), default=math.inf):
             self.best = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         self.curve.append((step, value))

@@ -64,7 +64,8 @@ class Training:
         self.optimizer, self.schedule = optimizer, schedule
         self.clip, self.accumulate = clip, accumulate
         self.losses: list[float] = []
-        self.tokens, self.seconds = 0, 0.0
+        self.tokens, self.seconds = 0, 0.0  # as long as only means came, a batch counts as one
+        self.counted = False
 
     @property
     def step(self) -> int:
@@ -106,6 +107,7 @@ class Training:
         total, tokens = 0.0, 0
         for _ in range(self.accumulate):
             found = self.loss(self.model, next(self.batches))
+            self.counted = isinstance(found, tuple)
             value, counted = found if isinstance(found, tuple) else (found, 1)
             value.backward()
             total, tokens = total + value.item(), tokens + int(counted)
@@ -141,8 +143,15 @@ class Training:
         rules.must(
             was == self.where.type, "fit", f"the model must be on {was}, where its training was kept; {came}"
         )
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        try:
+            self.model.load_state_dict(state["model"])
+            self.optimizer.load_state_dict(state["optimizer"])
+        except (RuntimeError, ValueError) as error:
+            came = " ".join(str(error).split())[:200]
+            raise ValueError(
+                f"fit: a folder goes on with the model and the optimiser that it was begun with; got '{came}'. "
+                "Choose another folder for another model."
+            ) from error
         if self.schedule is not None:
             self.schedule.load_state_dict(state["schedule"])
         self.batches.load_state_dict(state["batches"])  # type: ignore[attr-defined]
