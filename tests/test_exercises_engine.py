@@ -214,6 +214,60 @@ def vars_of(planted):
     return {name: getattr(planted, name) for name in planted.__dataclass_fields__}
 
 
+def test_numbers_that_are_near_are_said_to_be_near():
+    def quotient(x):
+        return ((x + 1e-3) ** 2 * (1 + 1e-7) - x**2) / 1e-3
+
+    assert "near the right ones" in graded(quotient).message
+    assert "near the right ones" not in graded(lambda x: 2.1 * x).message
+    assert "near the right ones" not in graded(lambda x: 2 * x[:1]).message
+
+
+def test_an_infinity_of_the_learners_own_is_not_called_an_overflow_alone():
+    found = graded(lambda x: np.where(x.ndim == 2, np.inf, 2 * x))
+    assert "put an infinity there itself" in found.message
+
+
+def test_a_case_of_the_exercise_is_shown_before_a_trap_that_gives_nan():
+    with_traps = {
+        **vars_of(PLANTED),
+        "variants": ({"2 * x": "x + x"},),
+        "cases": lambda rng: {"two by two": (rng.normal(size=(2, 2)),)},
+    }
+    found = graded(lambda x: np.where(abs(x) > 3, np.nan, 2 * x + 1), CodeExercise(**with_traps))
+    assert 'On the case "two by two"' in found.message
+
+
+def capped(x, k):
+    """At most one, in the k-th place."""
+    return np.minimum(1, x) if k != 0 else x
+
+
+CAPPED = CodeExercise(
+    **{
+        **vars_of(PLANTED),
+        "solution": capped,
+        "mistakes": (),
+        "cases": lambda rng: {
+            "none": (3 * rng.normal(size=9), 0),
+            "the first": (3 * rng.normal(size=9), 1),
+            "the second": (3 * rng.normal(size=9), 2),
+        },
+    }
+)
+
+
+def test_another_bound_is_no_count_that_is_off_by_one():
+    assert graded(lambda x, k: np.minimum(2, x) if k != 0 else x, CAPPED).named == ()
+    assert graded(lambda x, k: np.minimum(1, x) if k != 1 else x, CAPPED).named == ("off by one",)
+    assert graded(lambda x, k: np.minimum(1, x) if k == 0 else x, CAPPED).named == ("equal for unequal",)
+
+
+def test_what_was_done_to_a_result_is_named():
+    assert graded(lambda x: 200 * x).named == ("in per cent",)
+    assert graded(lambda x: 2 * x[0]).named == ("only the first of the result",)
+
+
 def test_the_smallest_failing_case_is_shown_and_can_be_run_again():
     found = graded(lambda x: 2 * x + (x.ndim == 2))
     assert 'On the case "two by two" (x (2, 2)):' in found.message
@@ -474,6 +528,12 @@ def test_a_prediction_is_compared_and_never_shown():
     assert "is no number" in check("foundations.predict-scale", "eight").message
     assert "not a function" in check("foundations.predict-scale", right).message
     assert "one number" not in check("foundations.predict-scale", [1, 2]).message.split("Put")[0]
+
+
+def test_a_share_that_comes_in_per_cent_is_told():
+    share = answer_exercise(lambda: 0.769, kind="predict", within=0.006)
+    assert learner.graded(share, 77).named == ("in per cent",)
+    assert learner.graded(share, 0.77).passed and not learner.graded(share, 78).named
 
 
 def test_an_array_worked_out_by_hand():

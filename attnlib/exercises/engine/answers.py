@@ -10,6 +10,8 @@ from attnlib.exercises.engine.model import AnswerExercise, ProofExercise
 from attnlib.exercises.engine.results import Result, result
 from attnlib.exercises.engine.tables import number
 
+IN_PER_CENT = "in per cent"
+
 
 def grade_answer(exercise: AnswerExercise, answer: Any) -> Result:
     """Compare a number, an array of numbers or a choice with the answer."""
@@ -32,6 +34,11 @@ def grade_answer(exercise: AnswerExercise, answer: Any) -> Result:
     if len(fits) == 1:
         known = f"You said {said(answer)}. That is what this gives: **{fits[0].name}**."
         return result(exercise.id, "wrong", known, fits[0].sentence, stuck, named=[fits[0].name])
+    if is_in_per_cent(exercise, answer):
+        known = (
+            f"You said {said(answer)}. That is the right number, {IN_PER_CENT}; asked is the number itself."
+        )
+        return result(exercise.id, "wrong", known, stuck, named=[IN_PER_CENT])
     return result(exercise.id, "wrong", where_wrong(exercise, answer), stuck)
 
 
@@ -75,6 +82,14 @@ def agrees(exercise: AnswerExercise, answer: Any, value: Any) -> bool:
     if yours is None or wanted is None or yours.shape != wanted.shape:
         return False
     return bool(np.allclose(yours, wanted, rtol=0, atol=exercise.within))
+
+
+def is_in_per_cent(exercise: AnswerExercise, answer: Any) -> bool:
+    """Whether a share was asked for, and this is it a hundred times as large."""
+    yours, share = as_numbers(answer), as_numbers(exercise.value)
+    if exercise.choices or yours is None or share is None or yours.ndim or share.ndim or not 0 < share < 1:
+        return False
+    return bool(abs(yours / 100 - share) <= exercise.within)
 
 
 def where_wrong(exercise: AnswerExercise, answer: Any) -> str:

@@ -128,6 +128,9 @@ RESULTS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("the first row for all", "All rows of the result are like the first.", first_only),
     ("an axis too many", "The result has an axis of length one too many.", lambda x: x[..., None]),
     ("an axis too many", "The result has an axis of length one too many.", lambda x: x[None]),
+    ("only the first of the result", "Of all rows, or numbers, only the first is here.", lambda x: x[0]),
+    ("only the last of the result", "Of all rows, or numbers, only the last is here.", lambda x: x[-1]),
+    ("in per cent", "Each number is a hundred times the right one.", lambda x: 100 * x),
     ("bits", "Each number is eight times the right one: bits, not bytes.", lambda x: 8 * x),
     ("in units of 1024", "Each number is the right one over 1024.", lambda x: x / 1024),
     ("in units of 1024²", "Each number is the right one over 1024².", lambda x: x / 1024**2),
@@ -186,6 +189,8 @@ def results_mixed(f: Callable[..., Any], several: tuple[str, ...], count: int) -
         "Each result is transposed.",
         lambda *some: tuple(map(transposed, f(*some))),
     )
+    text = "Of each result only the first row, or number, is here."
+    yield "only the first of each result", text, lambda *some: tuple(x[0] for x in f(*some))
     text = "All results were added up; each is asked for by itself."
     yield "one sum of the results", text, lambda *some: sum(f(*some))
     for chosen in itertools.combinations(range(count), 2) if count > 2 else ():

@@ -1,6 +1,6 @@
 """What is wrong with one outcome, in words that show before they judge."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from attnlib.exercises.engine.outcomes import Outcome, close, same_type
 from attnlib.exercises.engine.results import Code, Part
 from attnlib.exercises.engine.tables import SideBySide, number
 
+NEAR = 1e-3  # of the largest number
 # Told in this order.
 ERROR, KIND, SHAPE, DTYPE, NONFINITE, VALUE, CHANGED = range(7)
 
@@ -20,6 +21,7 @@ class Trouble:
     stage: int
     parts: tuple[Part, ...]
     figure: SideBySide | None = None
+    near: bool = False  # all numbers are nearly the right ones
 
 
 def trouble(got: Outcome, want: Outcome, labels: tuple[str, ...], rtol: float, atol: float) -> Trouble | None:
@@ -35,7 +37,9 @@ def trouble(got: Outcome, want: Outcome, labels: tuple[str, ...], rtol: float, a
             return Trouble(SHAPE, (f"{name} has shape {a.shape}, expected {b.shape}.",))
     troubles = [found for name, a, b in named if (found := wrong_numbers(name, a, b, rtol, atol))]
     if troubles:
-        return min(troubles, key=lambda one: one.stage)
+        first = min(troubles, key=lambda one: one.stage)
+        near = all(np.allclose(a, b, rtol=NEAR, atol=NEAR * abs(b).max(initial=0)) for _, a, b in named)
+        return replace(first, near=first.stage == VALUE and near)
     return Trouble(CHANGED, ()) if got.changed else None
 
 

@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from attnlib.exercises.engine.edits import COMMON
-from attnlib.exercises.engine.rules import RULES, Change
+from attnlib.exercises.engine.rules import BOUNDS, OFF_BY_ONE, RULES, Change, called
 from attnlib.exercises.engine.turns import NAMES, counted
 
 
@@ -91,6 +91,8 @@ def mutants(source: str, task: str, like: Callable[..., Any]) -> Iterator[tuple[
     seen = {code_of(tree, definition.name, names)}
     found = [(place, change) for place in of_body for rule in RULES for change in rule(place.node, letters)]
     for place, change in found:
+        if change.name == OFF_BY_ONE and called(place.parent) in BOUNDS:
+            continue
         for chosen in targets(place, change, of_body):
             for one, new in chosen:
                 one.put(new)

@@ -20,8 +20,9 @@ from attnlib.exercises.engine.edits import source_of, with_mistakes
 from attnlib.exercises.engine.model import CodeExercise, Mistake
 from attnlib.exercises.engine.mutations import mutants
 from attnlib.exercises.engine.outcomes import Outcome, observe, same
+from attnlib.exercises.engine.rules import OFF_BY_ONE
 
-WEAK = ("off by one", "the 2 is another number", "the 1 is another number")  # said where nothing says more
+WEAK = (OFF_BY_ONE, "the 2 is another number", "the 1 is another number")  # said where nothing says more
 MOST_RIVALS = 3  # more causes than these for the same numbers, and none is said
 
 

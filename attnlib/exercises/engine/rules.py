@@ -63,6 +63,8 @@ WORDS = REDUCED | {
     "argmin": "place of the smallest",
 }
 ADDED = "A small number was added to a denominator or inside a logarithm. It changes every result a little."
+OFF_BY_ONE = "off by one"
+BOUNDS = ("min", "max", "minimum", "maximum", "clip")  # a number in their brackets counts nothing
 SMALL = (1e-12, 1e-10, 1e-9, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3)
 
 
@@ -464,9 +466,8 @@ COMPARED = {
     ast.LtE: ast.Lt,
     ast.Gt: ast.GtE,
     ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
 }
+EQUALITY = {ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 OPPOSITE = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt}
 MIRRORED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
@@ -482,6 +483,11 @@ def comparisons(node: ast.AST, letters: Any) -> Iterator[Change]:
                 "the bound itself",
                 "Whether the bound itself belongs to it was decided the other way.",
             ),
+            (
+                EQUALITY,
+                "equal for unequal",
+                "What is equal was taken where what differs is meant, or the other way round.",
+            ),
             (OPPOSITE, "everything inverted", "True and False are exchanged."),
             (MIRRORED, "the other side", "The comparison looks to the other side."),
         ):
@@ -495,8 +501,7 @@ def counts(node: ast.AST, letters: Any) -> Iterator[Change]:
     if isinstance(node, ast.Constant) and type(node.value) is int and abs(node.value) < 10:
         for step in (1, -1):
             new = ast.Constant(node.value + step)
-            text = f"One too {'many' if step > 0 else 'few'}: a count or a place is off by one."
-            yield Change(new, "off by one", text)
+            yield Change(new, OFF_BY_ONE, "A count or a place is off by one.")
     number = node.value if isinstance(node, ast.Constant) else None
     if (type(number) is int or type(number) is float) and number not in (0, 1):
         for new in (2 * number, number / 2, -number):

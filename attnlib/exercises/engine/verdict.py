@@ -27,7 +27,11 @@ IN_PLACE = "input changed in place"
 OUT_OF_RANGE = "out of the range of floats"
 LEFT_THE_FLOATS = (
     "on the other cases your numbers are right. Here an exponential overflowed, or something became zero and was then "
-    "divided by or put into a logarithm."
+    "divided by or put into a logarithm, or your code put an infinity there itself."
+)
+NEAR = (
+    "All your numbers are near the right ones and not equal to them. A difference quotient does that, a small number "
+    "added somewhere, rounding, or numbers of few digits."
 )
 MOST_PRINTED = 10
 
@@ -54,11 +58,12 @@ class Failure:
     trap: bool = False  # made by rule: cases of the exercise are shown first
 
     @property
-    def order(self) -> tuple[int, bool, int]:
-        """What is told first: the earliest stage, and in it the case with the fewest numbers."""
+    def order(self) -> tuple[int, bool, int, int]:
+        """What is told first: what has no numbers, then cases of the exercise, then the one with the fewest."""
         return (
-            self.trouble.stage,
+            min(self.trouble.stage, NONFINITE),
             self.trap,
+            self.trouble.stage,
             sum(math.prod(getattr(one, "shape", ())) for one in self.arguments),
         )
 
@@ -178,6 +183,8 @@ def pointers(
     right = [f'"{label}"' for label in naming.cases(exercise) if label not in failed]
     if right and failed:
         parts.append(f"Right already: {', '.join(right)}.")
+    if failures and all(failure.trouble.near for failure in failures):
+        parts.append(NEAR)
     return [*parts, *(evidence.broken[:2] if stage not in (ERROR, NONFINITE) else [])]
 
 
