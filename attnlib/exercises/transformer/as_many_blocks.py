@@ -34,8 +34,14 @@ one more matrix | Cross-attention has four matrices, as attention has: queries, 
     = BLOCKS * (2 * ATTENTION + 2 * NETWORK + 1) / (ATTENTION + NETWORK)
 two matrices for the memory | Cross-attention has four matrices: those for queries and output are its own, too.
     = BLOCKS * (2 * ATTENTION + 2 * NETWORK + 2) / (ATTENTION + NETWORK)
-attention in both | Only the decoder's blocks read a memory.
+attention in both | That is a third more than twelve. Only the decoder's six blocks read a memory.
     = 2 * BLOCKS * (2 * ATTENTION + NETWORK) / (ATTENTION + NETWORK)
 in units of d² | That is the number of parameters, divided by d². A block has 12 of these.
     = BLOCKS * (3 * ATTENTION + 2 * NETWORK)
+one stack | That is one of the two stacks.
+    = BLOCKS
+a smaller network | A network that is 4 d wide has two maps of d times 4 d.
+    = BLOCKS * (3 * ATTENTION + NETWORK) / (ATTENTION + NETWORK / 2)
+three matrices of attention | Attention has four matrices: the one behind the heads counts, too.
+    = BLOCKS * (3 * (ATTENTION - 1) + 2 * NETWORK) / (ATTENTION - 1 + NETWORK)
 """

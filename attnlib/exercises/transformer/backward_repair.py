@@ -105,4 +105,16 @@ the part along the vector passes | A norm does not notice a longer vector, so th
     (dN - mean - along) => (dN - mean)
 not divided by the size | A vector of ten times the size gets a tenth of the gradient.
     - along) / size => - along)
+the copy past the network comes too late | The copy of dY belongs to dZ: attention must hear it, too.
+    dZ = dY + norm => dZ = norm ;; return dZ + norm => return dY + dZ + norm
+one copy too many | dZ holds the copy of dY already.
+    return dZ + norm => return dY + dZ + norm
+the copy goes through the norm | The way around the network goes around its norm as well.
+    dZ = dY + norm_backward(dA @ W_1.T, => dZ = norm_backward(dY + dA @ W_1.T,
+the bend weighs | The bend lets a gradient pass or not: it multiplies by one or zero, not by the hidden number.
+    (U @ W_1 > 0) => np.maximum(U @ W_1, 0)
+the norm of X in both | The norm in front of the network is that of Z, with a vector and a size of its own.
+    dA @ W_1.T, U, size_2 => dA @ W_1.T, N, size_1
+the sizes are exchanged | Each norm has divided by its own size.
+    dA @ W_1.T, U, size_2 => dA @ W_1.T, U, size_1 ;; dN, N, size_1 => dN, N, size_2
 """

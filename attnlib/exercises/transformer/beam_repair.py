@@ -111,4 +111,16 @@ the beam begins with copies | All hypotheses begin with the sum zero, so they ar
   beam stays as
   narrow as one.
     np.where(np.arange(width) == 0, 0.0, -np.inf) => np.zeros(width)
+the mean of a text | The sums were divided by the number of steps. Asked for are the sums.
+    return said, score => return said, score / steps
+the state follows too late | Each state read the token of another before it went to its place.
+    np.tanh(h[parent] @ A + E[token]) => np.tanh(h @ A + E[token])[parent]
+the state of the best for all | All hypotheses go on from the state of the best one. Each has a parent of its own.
+    h[parent] @ A => h[:1] @ A
+one child for each parent | Each hypothesis has kept its own best continuation, so the beam never forks.
+    best = np.argsort(-total, kind="stable")[:width] => best = np.arange(width) * vocab + log_P.argmax(axis=1)
+worst first | The order is turned round. The best stands first.
+    return said, score => return said[::-1], score[::-1]
+read column by column | A row of the table has as many places as there are tokens, so that number is what divides.
+    best // vocab, best % vocab => best % width, best // width
 """

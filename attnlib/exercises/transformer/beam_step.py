@@ -90,6 +90,13 @@ def by_the_last_step(score, ended, log_P, width):
     return parent, said, score[parent] + np.where(said < 0, 0, log_P[parent, said])
 
 
+def only_those_that_go_on(score, ended, log_P, width):
+    """As few as there are."""
+    rows = np.flatnonzero(~ended)
+    parent, token, total = beam_step(score[rows], ended[rows], log_P[rows], width)
+    return rows[parent], token, total
+
+
 def cases(rng):
     def beam(k, vocab, ended, width, spread=1.0):
         S = spread * rng.normal(size=(k, vocab))
@@ -98,6 +105,8 @@ def cases(rng):
 
     score, _, log_P, _ = beam(3, 4, [False] * 3, 3)
     return {
+        "two of three stay": beam(3, 4, [False, False, True], 2),
+        "five from two": beam(2, 6, [False, True], 5),
         "nothing has ended": beam(2, 4, [False, False], 2),
         "one has ended": (np.array([-1.0, -1.2, -2.0]), np.array([False, True, False]), log_P, 3),
         "the likeliest has ended": beam(3, 5, [True, False, False], 3),
@@ -117,11 +126,13 @@ what has ended goes on | A hypothesis that had ended was expanded. It competes o
     all_go_on
 what has ended disappears | A hypothesis that had ended is gone. It competes once, as it is.
     stays = np.where(ended, score, -np.inf)[:, None] => stays = np.full((len(score), 1), -np.inf)
+    only_those_that_go_on
 log-probabilities multiplied | Log-probabilities were multiplied. Probabilities are multiplied; their
   logarithms are added.
     score[:, None] + log_P => score[:, None] * log_P
 worst first | These are the least likely. The best stand first.
     np.argsort(-table => np.argsort(table
+    np.argsort(-table => np.argsort(np.where(table > -np.inf, table, np.inf)
 one child for each parent | Each hypothesis has kept its own best continuation. All continuations compete with
   each other.
     one_of_each
@@ -129,8 +140,30 @@ ranked by the new token alone | The order is that of the last tokens. The sum of
     by_the_last_step
 the sum of the beginning is missing | What stood before the new token is not in the score.
     score[:, None] + log_P => log_P
+    table[parent, token] => table[parent, token] - score[parent]
 the mean of the two | The sum was halved. Only the sum is asked for here.
     score[:, None] + log_P => (score[:, None] + log_P) / 2
 quotient and remainder exchanged | Parent and token are exchanged.
     return parent, np.where(token == vocab, -1, token), => return np.where(token == vocab, -1, token), parent,
+the best stand last | These are the right ones, in the opposite order.
+    [:width] => [:width][::-1]
+as many as came in | `width` says how many are kept, whatever came in.
+    [:width] => [: len(score)]
+another token for what has ended | What has ended says nothing more: its token is -1.
+    np.where(token == vocab, -1, token) => token
+    np.where(token == vocab, -1, token) => np.where(token == vocab, 0, token)
+    np.where(token == vocab, -1, token) => np.where(token == vocab, vocab - 1, token)
+    np.where(token == vocab, -1, token) => np.where(token == vocab, log_P[parent].argmax(axis=1), token)
+no parent for what has ended | What has ended came from a row as well, its own.
+    return parent, => return np.where(token == vocab, -1, parent),
+what has ended pays again | Nothing is added to the score of what has ended, because it says nothing more.
+    np.where(ended, score, -np.inf) => np.where(ended, score + log_P.max(axis=1), -np.inf)
+what has ended competes many times | It stands in the table once for each token, and may take several places.
+    -np.inf, score[:, None] + log_P) => score[:, None], score[:, None] + log_P)
+        ;; stays = np.where(ended, score, -np.inf) => stays = np.where(ended, -np.inf, -np.inf)
+        ;; np.where(token == vocab, -1, token) => np.where(ended[parent], -1, token)
+ended means going on | Those that have ended were expanded, and the others stay as they are.
+    ended[:, None] => ~ended[:, None] ;; np.where(ended, score => np.where(~ended, score
+a probability was added | To a sum of logarithms a logarithm is added, not the probability itself.
+    score[:, None] + log_P => score[:, None] + np.exp(log_P)
 """

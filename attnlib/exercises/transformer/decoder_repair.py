@@ -75,7 +75,7 @@ def cases(rng):
     return {
         "two texts, two words said": case(2, 4, 5, 3, 2),
         "as many words said as read": case(3, 4, 5, 3, 1),
-        "more are said than read": case(4, 3, 4, 2, 1),
+        "more are said than read": case(4, 3, 4, 1, 2),
         "all sizes equal": case(3, 3, 3, 3, 2, 1),
     }
 
@@ -115,4 +115,18 @@ no way around the network | The last line must add to the stream, not replace it
     return C + => return
 the network adds to what self-attention left | What was read in the source is forgotten at the last sum.
     return C + => return Z +
+only padding is read | The mask of the source is turned round: its words are hidden, and its padding is read.
+    words = real[:, None] => words = ~real[:, None]
+padding has zeros for a memory | A key of zeros has a score of zero, and so a weight. Padding must be hidden.
+    words = real[:, None] => words = np.ones_like(real)[:, None]; H = H * real[..., None]
+a hidden score of zero | Hidden scores were set to zero, which is a score like any other.
+    P = np.exp(S - S.max(axis=-1, keepdims=True)) * mask => S = S * mask; P = np.exp(S - S.max(axis=-1, keepdims=True))
+weights not divided again | Weights were hidden behind the softmax, so those that are left sum to less than one.
+    keepdims=True)) * mask => keepdims=True)) ;; keepdims=True) @ V => keepdims=True) * mask @ V
+the triangle is transposed | A word of the target sees itself and what comes after it, not what came before.
+    past = np.tri(X.shape[1], dtype=bool) => past = np.tri(X.shape[1], dtype=bool).T
+a word does not see itself | The triangle ends one place before the diagonal, so the first word has nothing to read.
+    past = np.tri(X.shape[1], dtype=bool) => past = np.tri(X.shape[1], k=-1, dtype=bool)
+the network is not normed | The last part reads the stream through a norm, too.
+    norm(C) @ W_1 => C @ W_1
 """

@@ -59,6 +59,7 @@ def cases(rng):
         "all are right": round_(3, 4, [True, True, True]),
         "the first is wrong": round_(3, 6, [False, True, True]),
         "all are wrong": round_(2, 4, [False, False]),
+        "two of six are wrong": round_(6, 7, [True, True, True, False, False, True]),
         "one guess": round_(1, 3, [True]),
     }
 
@@ -81,6 +82,8 @@ all rows are read | Behind the first wrong guess the rows belong to a text that 
     = S.argmax(axis=-1)
 the wrong guess is said | The guess that was refused was said, too. The model's own token stands in its place.
     = np.array([*tokens[: len(greedy_round(tokens, S))], greedy_round(tokens, S)[-1]])
+    own[: kept + 1] => tokens[: kept + 1]
+    own[: kept + 1] => np.array([*tokens[: kept + 1], own[min(kept + 1, len(tokens))]])
 the last row is always the next | The model's own token was read from the last row. It stands in the row of the
   first wrong guess.
     own[: kept + 1] => np.array([*own[:kept], own[-1]])
@@ -88,4 +91,23 @@ no token when all are right | When all guesses are right the last row says one m
     own[: kept + 1] => own[: min(kept + 1, len(tokens))]
 the least likely | Greedy says the token of the highest score.
     S.argmax => S.argmin
+all right guesses counted | The round ends at the first wrong guess, however many behind it are right.
+    kept = wrong[0] if len(wrong) else len(tokens) => kept = len(tokens) - len(wrong)
+    wrong = np.flatnonzero(own[: len(tokens)] != tokens) => right = np.flatnonzero(own[: len(tokens)] == tokens)
+        ;; kept = wrong[0] if len(wrong) else len(tokens) => kept = right[-1] + 1 if len(right) else 0
+the row behind | The model's own token was read one row too late. It stands in the row of the first wrong guess.
+    own[: kept + 1] => np.array([*own[:kept], own[min(kept + 1, len(tokens))]])
+the row before | The model's own token was read one row too early. It stands in the row of the first wrong guess.
+    own[: kept + 1] => np.array([*own[:kept], own[max(kept - 1, 0)]])
+compared with the next row | Row i says what comes where guess i stands, so guess i is compared with row i.
+    own[: len(tokens)] != => own[1:] !=
+the own token alone | The right guesses before it are said, too.
+    own[: kept + 1] => own[kept : kept + 1]
+guesses behind a correction | Behind the first wrong guess nothing is left of the draft.
+    own[: kept + 1] => np.array([*own[: kept + 1], *tokens[kept + 1 :]])
+filled up | The round has as many tokens as were said: nothing fills it up.
+    own[: kept + 1] => np.array([*own[: kept + 1], *[-1] * (len(tokens) - kept)])
+how many, not which | That is a number of tokens. The tokens themselves are asked for.
+    return own[: kept + 1] => return np.array(kept)
+    return own[: kept + 1] => return np.array(kept + 1)
 """

@@ -91,6 +91,7 @@ multiplied | The sum was multiplied with the penalty; it is divided.
     .sum(axis=1) / ((5 + L) / 6) => .sum(axis=1) * ((5 + L) / 6)
 alpha multiplies | alpha is a power, not a factor.
     ** alpha => * alpha + (alpha == 0)
+    ** alpha => * alpha
 only the five is divided | The six divides the whole bracket, 5 + L.
     ((5 + L) / 6) => (5 + L / 6)
 six is missing | The bracket is divided by six, so that a text of one token is divided by one.
@@ -101,4 +102,19 @@ not normalised | The penalty is missing.
      / ((5 + L) / 6) ** alpha =>
 texts without an end have no length | A text without `end` has all its n tokens.
     np.where(ends.any(axis=1), ends.argmax(axis=1) + 1, n) => ends.argmax(axis=1) + 1
+    np.where(ends.any(axis=1), ends.argmax(axis=1) + 1, n) => np.where(ends.any(axis=1), ends.argmax(axis=1) + 1, 0)
+texts without an end are thrown out | A text without `end` has a score like any other.
+    return np.where(real => return np.where(ends.any(axis=1), 0, -np.inf) + np.where(real
+the last end | An `end` that stands behind the first is padding, too.
+    ends.argmax(axis=1) + 1 => n - ends[:, ::-1].argmax(axis=1)
+alpha is missing | The bracket stands there without its power.
+    ** alpha =>
+five and six exchanged | Five is added, and six divides.
+    ((5 + L) / 6) => ((6 + L) / 5)
+a mean for the sum | The sum was divided by L as well.
+    .sum(axis=1) / => .sum(axis=1) / L /
+the probability of the text | The sum was taken out of the logarithm. Asked for is the sum itself.
+    np.where(real, log_p, 0).sum(axis=1) => np.exp(np.where(real, log_p, 0).sum(axis=1))
+the last token alone | Only the last token of each text is here. All of them are added.
+    np.where(real, log_p, 0).sum(axis=1) => log_p[np.arange(len(said)), L - 1]
 """

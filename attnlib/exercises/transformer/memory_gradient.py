@@ -67,6 +67,14 @@ not transposed | Backwards through a product the matrix is transposed.
     W_K.swapaxes(-1, -2) => W_K ;; W_V.swapaxes(-1, -2) => W_V
 summed before the product | Every block has matrices of its own: first back through them, then the sum.
     = dK.sum(axis=0) @ W_K.sum(axis=0).T + dV.sum(axis=0) @ W_V.sum(axis=0).T
+    = dK.sum(axis=0) @ W_K[0].T + dV.sum(axis=0) @ W_V[0].T
 subtracted | The two ways are added.
     W_K.swapaxes(-1, -2) + dV => W_K.swapaxes(-1, -2) - dV
+all axes turned round | `.T` turns all three axes round, that of the blocks as well.
+    W_K.swapaxes(-1, -2) => W_K.T ;; W_V.swapaxes(-1, -2) => W_V.T
+keys and values apart | Two gradients came. The memory is one, so what comes by its keys and by its values is added.
+    = np.array([(dK @ W_K.swapaxes(-1, -2)).sum(axis=0), (dV @ W_V.swapaxes(-1, -2)).sum(axis=0)])
+the last block is left out | One block is missing: all of them have read the memory.
+    dH.sum(axis=0) => dH[:-1].sum(axis=0)
+    = sum(dK[i] @ W_K[i].T + dV[i] @ W_V[i].T for i in range(len(dK) - 1))
 """

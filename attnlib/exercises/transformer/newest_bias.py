@@ -74,4 +74,20 @@ nothing for the far ones | Keys beyond the table got nothing. They share its las
     return table[:, row] => return np.where(distance < table.shape[1], table[:, row], 0)
 one head for all | Every head has a row of its own in the table.
     return table[:, row] => return np.repeat(table[:1, row], len(table), axis=0)
+two keys at the distance 0 | Only the token's own key has the distance 0; the one before it has 1.
+    distance = np.arange(held, -1, -1) => distance = np.maximum(np.arange(held - 1, -2, -1), 0)
+the far ones are hidden | Keys beyond the table were hidden. They share its last number.
+    return table[:, row] => return np.where(distance < table.shape[1], table[:, row], -np.inf)
+the far ones are missing | Keys beyond the table have no place here. They share its last number.
+    return table[:, row] => return table[:, row][:, max(held + 1 - table.shape[1], 0) :]
+the heads are counted | The distances stand in the columns of the table. Its rows are the heads.
+    table.shape[1] - 1 => table.shape[0] - 1
+the table is turned round | The first numbers of the table are at the end, and far keys still come last. Turn the keys.
+    = table[:, table.shape[1] - 1 - np.minimum(np.arange(held + 1), table.shape[1] - 1)]
+the last number for all | All keys got the number of the far ones.
+    = np.repeat(table[:, -1:], held + 1, axis=1)
+all queries | There is a row for each token of the text. Only the new token asks.
+    = table[:, np.clip(np.arange(held + 1)[:, None] - np.arange(held + 1), 0, table.shape[1] - 1)]
+places, not what stands there | This says where to look in the table, not what is found.
+    return table[:, row] => return row
 """

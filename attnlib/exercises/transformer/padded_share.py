@@ -33,6 +33,18 @@ def place_by_place(lengths, size):
     return np.mean(padded)
 
 
+def whole_batches(lengths, size):
+    """Without the sentences that are left over; 0 if there is no whole batch."""
+    ordered = np.sort(lengths)[: len(lengths) // size * size]
+    return padded_share(ordered, size) if len(ordered) else 0.0
+
+
+def so_many_batches(lengths, size):
+    """`size` batches of about as many sentences."""
+    batches = [batch for batch in np.array_split(np.sort(lengths), size) if len(batch)]
+    return 1 - lengths.sum() / sum(len(batch) * batch.max() for batch in batches)
+
+
 def cases(rng):
     return {
         "five sentences in twos": (np.array([3, 7, 4, 8, 5]), 2),
@@ -64,8 +76,17 @@ the last batch counted as full | The last batch has only the sentences that are 
 the last batch is dropped | The sentences that are left over are a batch, too.
     ordered = np.sort(lengths)
         => ordered = np.sort(lengths); ordered = ordered[: max(len(ordered) // size, 1) * size]
+    whole_batches
 the number of padded places | That is how many places are padding, not which share.
     1 - ordered.sum() / places => places - ordered.sum()
 as wide as the shortest | A batch must hold its longest sentence.
     batch.max() => batch.min()
+longest first | The longest were taken first, so that the smaller batch at the end is one of short sentences.
+    ordered = np.sort(lengths) => ordered = np.sort(lengths)[::-1]
+so many batches | `size` is how many sentences a batch has, not how many batches there are.
+    so_many_batches
+the first batch alone | That is the share of one batch. All of them count.
+    return 1 - ordered.sum() / places => return 1 - batches[0].mean() / batches[0].max()
+a share for each batch | Each batch has its own share here. Asked for is one, of all places together.
+    return 1 - ordered.sum() / places => return np.array([1 - batch.mean() / batch.max() for batch in batches])
 """

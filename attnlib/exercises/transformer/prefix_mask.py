@@ -82,4 +82,15 @@ queries of padding are hidden | A mask hides keys. Here padding may not look eit
     mask[:, n:, n:] => mask[:, :n, :n] &= real[:, :, None]; mask[:, n:, n:]
 True means hidden | The mask is the other way round: True means may look.
     return mask => return ~mask
+padding sees itself | Padding looks at itself. It should look where other words of the source look: at real words.
+    return mask => return mask | np.eye(n + m, dtype=bool)
+the target reads padding | In the rows of the target the columns of padding are open.
+    mask[:, :, :n] = real[:, None] => mask[:, :n, :n] = real[:, None]; mask[:, n:, :n] = True
+padding hidden by rows | Within the source padding closes its rows. What is hidden are keys, and these are columns.
+    mask[:, :, :n] = real[:, None] => mask[:, :n, :n] = real[:, :, None]; mask[:, n:, :n] = real[:, None]
+the target in front | The source stands in front: its rows and columns come first.
+    mask[:, :, :n] => mask[:, :, m:] ;; mask[:, n:, n:] => mask[:, :m, :m]
+numbers, not True and False | The pattern is right, and it is asked for in True and False.
+    return mask => return mask * 1.0
+    return mask => return np.where(mask, 0.0, -np.inf)
 """

@@ -97,4 +97,16 @@ the memory alone | What the decoder has said itself is missing in its scores.
     (Q + P @ H) @ U => P @ H @ U
 no scale | The scores are not divided by the root of d.
      / np.sqrt(Q.shape[-1]) =>
+the mask of what was read | A place counts if the word to be said there is one, whatever was read.
+    nats[asked > 0] => nats[said > 0]
+the sum of all words | The sum grows with the number of words. Asked for is the mean.
+    nats[asked > 0].mean() => nats[asked > 0].sum()
+the beginning counts as said | The mark of the beginning is given, so it is no word to be said.
+    nats[asked > 0].mean() => nats[asked > 0].sum() / (target > 0).sum()
+the first word is left out | The first word is to be said, too, after the mark of the beginning.
+    nats[asked > 0].mean() => nats[:, 1:][asked[:, 1:] > 0].mean()
+a loss for each sentence | Each sentence has its own mean here. Asked for is one number, over all words.
+    nats[asked > 0].mean() => ((nats * (asked > 0)).sum(axis=1) / (asked > 0).sum(axis=1))
+padding answers with zeros | Padding still takes its part of the weight, and what it says are zeros.
+    S, -np.inf) => S, 0.0) ;; P @ H) => P @ (H * (source > 0)[..., None]))
 """

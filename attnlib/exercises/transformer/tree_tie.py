@@ -41,4 +41,12 @@ divided by the first word alone | The second word, *dog*, is part of the product
     = 0.198 / 0.4
 divided by the second word alone | The first word, *a*, is part of the product, too.
     = 0.198 / 0.9
+how far it falls | That is how far the probability falls. Asked for is where it arrives.
+    = 0.9 - 0.6 * 0.55 * 0.6 / (0.4 * 0.9)
+a share of what it was | That is by which factor the text may fall. Its last word had 0.9 before.
+    = 0.198 / (0.4 * 0.9 * 0.9)
+the first words alone | That compares the first words. The others are part of the products, too.
+    = 0.4 / 0.6
+the text itself | That is the product of *a dog ran* as it was.
+    = 0.4 * 0.9 * 0.9
 """

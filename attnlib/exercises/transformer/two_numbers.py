@@ -26,7 +26,6 @@ def answer():
     return len(found)
 
 
-WITHIN = 0.4
 MISTAKES = """
 one | The larger number may stand first or second, and that is kept.
     = 1
@@ -36,4 +35,5 @@ three | Two equal numbers would give zeros, but the two are different.
     = 3
 as many as there are vectors | Multiplying by a number, or adding one, changes nothing behind the norm. Try two pairs.
     = 1000
+    = np.inf
 """

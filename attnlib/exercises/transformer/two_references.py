@@ -53,6 +53,16 @@ def by_windows(said, first, second):
     return 100 * np.exp(np.mean(np.log(shares)) + min(0, 1 - right / len(said)))
 
 
+def better_of_two(said, first, second):
+    """Each reference by itself."""
+    return max(bleu(said, first, first), bleu(said, second, second))
+
+
+def mean_of_two(said, first, second):
+    """Each reference by itself."""
+    return (bleu(said, first, first) + bleu(said, second, second)) / 2
+
+
 def cases(rng):
     def case(said, first, second):
         return tuple(np.array(words) for words in (said, first, second))
@@ -111,6 +121,7 @@ of two equally near the longer | Where both are equally near, the shorter one co
         ;; asked = near[0][1] => asked = -near[0][1]
 the penalty upside down | The exponent is 1 - right / said. It is negative for what is too short.
     1 - asked / len(said) => 1 - len(said) / asked
+    1.0 if len(said) >= asked else np.exp(1 - asked / len(said)) => min(1.0, np.exp(1 - len(said) / asked))
 what is too long is punished as well | Too long is punished by the shares already. The penalty is at most 1.
     penalty = 1.0 if len(said) >= asked else np.exp(1 - asked / len(said))
         => penalty = np.exp(-abs(1 - asked / len(said)))
@@ -121,13 +132,31 @@ no root | The product of four shares is not their mean. Take its fourth root.
 kinds of n-grams, not n-grams | Each n-gram counted once, however often it was said.
     sum(min(mine.count(g), max(one.count(g), other.count(g))) for g in set(mine))
         => sum(g in one or g in other for g in set(mine)) ;; right / len(mine) => right / len(set(mine))
+    sum(min(mine.count(g), max(one.count(g), other.count(g))) for g in set(mine))
+        => sum(g in one or g in other for g in set(mine))
 divided by the reference | This is the share of the reference that was found. BLEU asks which share of what
   was *said* is right.
     right / len(mine) => right / max(len(one), len(other))
+    right / len(mine) => right / len(one)
 n up to three | n runs from 1 to 4.
     (1, 2, 3, 4) => (1, 2, 3) ;; product**0.25 => product ** (1 / 3)
 words alone | Only single words were counted, so their order does not matter here.
     (1, 2, 3, 4) => (1,) ;; product**0.25 => product
 not in per cent | The number is right, and a hundred times too small.
     return 100 * penalty => return penalty
+one reference at a time | Both references count at once: an n-gram is right if one of them has it.
+    better_of_two
+    mean_of_two
+the mean of the lengths | The length asked for is that of one reference, the nearer one.
+    asked = near[0][1] => asked = (len(first) + len(second)) / 2
+of two equally near the first | Where both are equally near, the shorter one counts, whichever stands first.
+    asked = near[0][1] => asked = len(min((first, second), key=lambda words: abs(len(words) - len(said))))
+single words left out | n runs from 1 to 4: single words count, too.
+    (1, 2, 3, 4) => (2, 3, 4) ;; product**0.25 => product ** (1 / 3)
+a bonus for length | A translation longer than the reference gets more than its shares. The penalty is at most 1.
+    1.0 if len(said) >= asked else np.exp(1 - asked / len(said)) => np.exp(1 - asked / len(said))
+a plain ratio | The penalty is an exponential of one minus a ratio, not the ratio itself.
+    np.exp(1 - asked / len(said)) => len(said) / asked
+one was added | Nothing is added to the counts: every n has a match here.
+    right / len(mine) => (right + 1) / (len(mine) + 1)
 """

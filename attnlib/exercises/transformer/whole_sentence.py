@@ -33,6 +33,8 @@ one token | That is one token. All of them must be right.
     = RIGHT
 the share with an error | That is the share with an error. Asked for is the rest.
     = 1 - RIGHT ** (WORDS + 1)
-in per cent | That is the number in per cent; the share lies between 0 and 1.
-    = 100 * RIGHT ** (WORDS + 1)
+a token too many | Words and end are 13 tokens. The mark of the beginning is given, not said.
+    = RIGHT ** (WORDS + 2)
+how many are right | That is how many tokens of a sentence are right on average.
+    = RIGHT * (WORDS + 1)
 """
