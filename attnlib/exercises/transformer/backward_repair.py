@@ -107,8 +107,6 @@ not divided by the size | A vector of ten times the size gets a tenth of the gra
     - along) / size => - along)
 the copy past the network comes too late | The copy of dY belongs to dZ: attention must hear it, too.
     dZ = dY + norm => dZ = norm ;; return dZ + norm => return dY + dZ + norm
-one copy too many | dZ holds the copy of dY already.
-    return dZ + norm => return dY + dZ + norm
 the copy goes through the norm | The way around the network goes around its norm as well.
     dZ = dY + norm_backward(dA @ W_1.T, => dZ = norm_backward(dY + dA @ W_1.T,
 the bend weighs | The bend lets a gradient pass or not: it multiplies by one or zero, not by the hidden number.

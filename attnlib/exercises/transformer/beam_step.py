@@ -94,7 +94,8 @@ def only_those_that_go_on(score, ended, log_P, width):
     """As few as there are."""
     rows = np.flatnonzero(~ended)
     parent, token, total = beam_step(score[rows], ended[rows], log_P[rows], width)
-    return rows[parent], token, total
+    found = total > -np.inf
+    return rows[parent][found], token[found], total[found]
 
 
 def cases(rng):
@@ -130,6 +131,7 @@ what has ended disappears | A hypothesis that had ended is gone. It competes onc
 log-probabilities multiplied | Log-probabilities were multiplied. Probabilities are multiplied; their
   logarithms are added.
     score[:, None] + log_P => score[:, None] * log_P
+    score[:, None] + log_P => -score[:, None] * log_P
 worst first | These are the least likely. The best stand first.
     np.argsort(-table => np.argsort(table
     np.argsort(-table => np.argsort(np.where(table > -np.inf, table, np.inf)
@@ -164,6 +166,7 @@ what has ended competes many times | It stands in the table once for each token,
         ;; np.where(token == vocab, -1, token) => np.where(ended[parent], -1, token)
 ended means going on | Those that have ended were expanded, and the others stay as they are.
     ended[:, None] => ~ended[:, None] ;; np.where(ended, score => np.where(~ended, score
+    = by_list(score, ~ended, log_P, width)
 a probability was added | To a sum of logarithms a logarithm is added, not the probability itself.
     score[:, None] + log_P => score[:, None] + np.exp(log_P)
 """

@@ -47,6 +47,20 @@ def by_product(tokens, S):
     return np.array([*tokens[:kept], np.argmax(S[kept])])
 
 
+def all_that_are_right(tokens, S):
+    """So many guesses, right or not."""
+    own = S.argmax(axis=-1)
+    kept = (own[: len(tokens)] == tokens).sum()
+    return np.array([*tokens[:kept], own[kept]])
+
+
+def up_to_the_last(tokens, S):
+    """Up to the last right guess, with the wrong ones before it."""
+    own = S.argmax(axis=-1)
+    kept = max(np.flatnonzero(own[: len(tokens)] == tokens), default=-1) + 1
+    return np.array([*tokens[:kept], own[kept]])
+
+
 def cases(rng):
     def round_(k, vocab, right):
         S = rng.normal(size=(k + 1, vocab))
@@ -60,6 +74,7 @@ def cases(rng):
         "the first is wrong": round_(3, 6, [False, True, True]),
         "all are wrong": round_(2, 4, [False, False]),
         "two of six are wrong": round_(6, 7, [True, True, True, False, False, True]),
+        "five are right": round_(5, 6, [True] * 5),
         "one guess": round_(1, 3, [True]),
     }
 
@@ -95,6 +110,8 @@ all right guesses counted | The round ends at the first wrong guess, however man
     kept = wrong[0] if len(wrong) else len(tokens) => kept = len(tokens) - len(wrong)
     wrong = np.flatnonzero(own[: len(tokens)] != tokens) => right = np.flatnonzero(own[: len(tokens)] == tokens)
         ;; kept = wrong[0] if len(wrong) else len(tokens) => kept = right[-1] + 1 if len(right) else 0
+    all_that_are_right
+    up_to_the_last
 the row behind | The model's own token was read one row too late. It stands in the row of the first wrong guess.
     own[: kept + 1] => np.array([*own[:kept], own[min(kept + 1, len(tokens))]])
 the row before | The model's own token was read one row too early. It stands in the row of the first wrong guess.

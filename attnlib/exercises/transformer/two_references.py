@@ -89,6 +89,7 @@ def cases(rng):
         "equally near": case([*common, 5, 6], [*common, 7, 8, 9, 9], [*common, 5, 9, 9, 9]),
         "equally near, the longer first": case([*common, *some(3)], [*common, *some(5)], [*common, 5]),
         "equally near, the shorter first": case([*common, *some(3)], [*common, 6], [*common, *some(5)]),
+        "equally near, a short text": case([*common, 5, 6], [*common, 7, 8, 9], [*common, 5]),
         "longer than both": case([*common, *some(8)], [*common, 5], [9, *common]),
         "each has a part": case([*common, 5, 6, 7, 8], [*common, 9, 9, 9, 9], [9, 9, 9, 9, 5, 6, 7, 8]),
     }
