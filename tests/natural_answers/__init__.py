@@ -2,7 +2,7 @@
 
 Each file holds blocks `@ id`, and in them answers `- right | style` or `- wrong | cause`, followed by the body of the
 function, or of one that returns the answer. They were written from the tasks alone, before the lists of mistakes were
-looked at.
+looked at; the first line of a file says where it was otherwise.
 """
 
 import ast

@@ -47,4 +47,6 @@ sixteen steps | Of the 16 rows 8 have one distance each, so 8 are left for the w
     = 3
 rows that double | From 16 to 32 there are two rows: one step multiplies by the root of 2.
     = 16
+both directions | Keys behind the query have rows of their own.
+    = 14
 """

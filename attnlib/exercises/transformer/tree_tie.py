@@ -49,4 +49,8 @@ the first words alone | That compares the first words. The others are part of th
     = 0.4 / 0.6
 the text itself | That is the product of *a dog ran* as it was.
     = 0.4 * 0.9 * 0.9
+where it stood | At 0.9 a beam of two does say *a dog ran*.
+    = 0.9
+never | The other text has a probability of its own, and overtakes long before zero.
+    = 0
 """

@@ -37,4 +37,6 @@ a token too many | Words and end are 13 tokens. The mark of the beginning is giv
     = RIGHT ** (WORDS + 2)
 how many are right | That is how many tokens of a sentence are right on average.
     = RIGHT * (WORDS + 1)
+a token too few | Twelve words and the end are 13 tokens.
+    = RIGHT ** (WORDS - 1)
 """
