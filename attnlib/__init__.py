@@ -22,7 +22,7 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
     5  Training             reference.losses  .drop, and their twins in nn
                             reference.optim  .matrix_optim  .schedules  .gpt
                             train.fit  .training  .held_out  .rows  .optim  .checkpoint
-                            metrics.surprise  .calibration
+                            train.own, generate; metrics.surprise  .calibration
 
 Importing this package loads neither NumPy nor torch; import the module that you need.
 """

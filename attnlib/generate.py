@@ -1,0 +1,61 @@
+"""Let a model that `attnlib.train` has trained write, token after token.
+
+python -m attnlib.generate my-model "def "
+python -m attnlib.generate my-model "def " --tokens 60 --temperature 0.5 --seed 1
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from attnlib import decode
+from attnlib.train import own
+from attnlib.train.checkpoint import CheckpointError
+
+
+def written(folder: Path, prompt: str, *, tokens: int, temperature: float, seed: int) -> Iterator[str]:
+    """What comes after the prompt, piece by piece, up to the end of a document or of the model's room."""
+    model, by = own.trained(folder)
+    end = by.numbers[own.END]
+    read = [end, *by.encode_ordinary(prompt)][-model.config.longest // 2 :]
+    prefix = torch.tensor([read], device=model.embed.weight.device)
+    choose = decode.sampler(np.random.default_rng(seed), temperature=temperature)
+    most = min(tokens, model.config.longest - len(read))
+    said = decode.stream(model.speaker(), prefix, choose, longest=most, stop=[end])
+    yield from by.decode_stream(number for token in said if (number := int(token)) != end)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m attnlib.generate",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", type=Path, help="what python -m attnlib.train made")
+    parser.add_argument("prompt", nargs="?", default="", help="how the text begins")
+    parser.add_argument("--tokens", type=int, default=100, help="at most so many (100)")
+    parser.add_argument(
+        "--temperature", type=float, default=0.8, help="below 1: likely tokens more often (0.8)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="another seed, another text (0)")
+    asked = parser.parse_args(arguments)
+    options = {"tokens": asked.tokens, "temperature": asked.temperature, "seed": asked.seed}
+    try:
+        print(asked.prompt, end="", flush=True)
+        for piece in written(asked.folder, asked.prompt, **options):
+            print(piece, end="", flush=True)
+        print()
+    except (ValueError, OSError, CheckpointError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""Train a language model on your own text, and go on where you stopped.
+
+    python -m attnlib.train my.txt                 # a text, or a folder of .txt, .md and .py files
+    python -m attnlib.train my.txt --depth 4       # a larger model, slower and better
+    python -m attnlib.generate my-model "def "     # what it writes
+
+All is kept in a folder, my-model for my.txt. After Ctrl-C, or if the machine goes off, the same command goes on.
+"""
+
+import argparse
+import math
+import sys
+from pathlib import Path
+
+from attnlib.metrics.surprise import bits_per_byte, perplexity
+from attnlib.train import own
+from attnlib.train.checkpoint import CheckpointError
+from attnlib.train.rows import load_tokens
+from attnlib.train.training import TrainingStopped
+
+
+def whole(text: str) -> int:
+    """A whole number above zero."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"it must be a whole number above zero; got {text}")
+    return int(text)
+
+
+def run(asked: argparse.Namespace) -> None:
+    folder = asked.folder or Path(f"{asked.text.resolve().stem}-model")
+    plan = own.prepare(asked.text, folder, asked.depth, asked.steps)
+    print(f"A model of depth {plan.depth}, {plan.steps} steps, in the folder {folder}.", flush=True)
+    held_out = own.train(folder, plan)
+    best = min((value for _, value in held_out.curve), default=math.nan)
+    tokens, by = load_tokens(folder / "held-out.npy").tolist(), own.trained(folder)[1]
+    n_bytes = len(by.decode_bytes(token for token in tokens if token != by.numbers[own.END]))
+    bits = bits_per_byte(best, len(tokens), n_bytes)
+    print(f"On text it has not seen: perplexity {perplexity(best):.1f}, {bits:.2f} bits a byte.")
+    print(f'Let it write: python -m attnlib.generate {folder} "def "')
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m attnlib.train",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("text", type=Path, help="a file, or a folder of .txt, .md and .py files")
+    parser.add_argument("--folder", type=Path, help="where all is kept (TEXT-model)")
+    parser.add_argument("--depth", type=whole, default=2, help="layers, and heads, and 64 in width each (2)")
+    parser.add_argument("--steps", type=whole, default=1000, help="how long to train (1000)")
+    asked = parser.parse_args(arguments)
+    try:
+        run(asked)
+    except (ValueError, OSError, CheckpointError, TrainingStopped) as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nStopped. The same command goes on from the last checkpoint.", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""The command line, as somebody with a text uses it: trained, stopped, gone on; and what it says to what is no text."""
+
+import re
+
+import pytest
+import torch
+
+from attnlib import generate
+from attnlib.train import __main__ as train
+from attnlib.train import own
+from attnlib.train.checkpoint import load_checkpoint
+
+TEXT = "".join(f"def f_{i % 7}(x):\n    return x + {i % 5}\n\n" for i in range(500))
+QUICK = ["--depth", "1", "--steps"]
+
+
+@pytest.fixture(autouse=True)
+def as_a_user(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(own, "N", 16)  # rows so short that a step takes no time
+    monkeypatch.setattr(own, "BATCH", 2)
+    (tmp_path / "my.txt").write_text(TEXT)
+
+
+def said(capsys):
+    captured = capsys.readouterr()
+    return captured.out + captured.err
+
+
+def test_from_a_text_to_what_a_model_writes(capsys):
+    assert train.main(["my.txt", *QUICK, "12"]) == 0
+    shown = said(capsys)
+    assert re.search(r"step 12 of 12: loss [\d.]+, held out [\d.]+, [\d,]+ tokens/s, 0 s to go", shown)
+    assert (
+        re.search(r"perplexity [\d.]+, \d\.\d\d bits a byte", shown)
+        and 'attnlib.generate my-model "def "' in shown
+    )
+    assert generate.main(["my-model", "def ", "--tokens", "9"]) == 0
+    text = said(capsys)
+    assert text.startswith("def ") and len(text) > 6
+    assert generate.main(["my-model", "def ", "--tokens", "9"]) == 0 and said(capsys) == text
+    assert generate.main(["my-model", "def ", "--tokens", "9", "--seed", "1"]) == 0 and said(capsys) != text
+    assert generate.main(["my-model", "x" * 1000]) == 0  # more than it can place: it reads the end
+
+
+def test_stopped_and_asked_again_it_goes_on(capsys, monkeypatch, tmp_path):
+    assert train.main(["my.txt", *QUICK, "8", "--folder", "whole"]) == 0
+    steps, real = [], own.loss
+
+    def interrupted(model, rows):
+        if model.training and len(steps) == 5:
+            raise KeyboardInterrupt
+        steps.extend([1] * model.training)
+        return real(model, rows)
+
+    monkeypatch.setattr(own, "loss", interrupted)
+    assert train.main(["my.txt", *QUICK, "8"]) == 130
+    assert "The same command goes on" in said(capsys)
+    monkeypatch.setattr(own, "loss", real)
+    assert train.main(["my.txt", *QUICK, "8"]) == 0
+    one, other = (load_checkpoint(tmp_path / name / "checkpoints").state for name in ("whole", "my-model"))
+    assert one["losses"] == other["losses"] and len(one["losses"]) == 8
+    assert all(torch.equal(tensor, other["model"][name]) for name, tensor in one["model"].items())
+
+
+def test_it_learns(tmp_path):
+    plan = own.prepare(tmp_path / "my.txt", tmp_path / "folder", 1, 40)
+    held_out = own.train(tmp_path / "folder", plan, progress=False)
+    assert held_out.curve[-1][1] < 0.8 * held_out.curve[0][1]
+
+
+def test_a_folder_of_programs_is_a_text_too(tmp_path):
+    for i in range(3):
+        (tmp_path / "code" / str(i)).mkdir(parents=True)
+        (tmp_path / "code" / str(i) / "a.py").write_text(TEXT)
+        (tmp_path / "code" / str(i) / "picture.png").write_bytes(b"\x89PNG\0")
+    (tmp_path / "code" / "empty.py").write_text("")
+    assert own.texts_of(tmp_path / "code") == [TEXT] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "sentence"),
+    [
+        ("empty.txt", b"", "train: a text must not be empty; got empty.txt"),
+        (
+            "picture.txt",
+            b"\x89PNG\x0d\x0a\xff" * 5000,
+            "train: a text must be UTF-8; got picture.txt.*Is it binary?",
+        ),
+        ("zeros.txt", b"a\0" * 9000, "Is it binary?"),
+        (
+            "short.txt",
+            b"too short",
+            "there must be 10,000 bytes of text or more; got 9 in short.txt. Take more text",
+        ),
+        (None, b"", "there must be a file or a folder; got nowhere.txt, which is not there"),
+    ],
+)
+def test_what_is_no_text_is_one_sentence(name, data, sentence, capsys, tmp_path):
+    if name:
+        (tmp_path / name).write_bytes(data)
+    assert train.main([name or "nowhere.txt"]) == 2
+    assert re.search(sentence, said(capsys)) and not list(tmp_path.glob("*-model"))
+
+
+def test_a_folder_goes_on_as_it_was_begun(capsys, tmp_path):
+    assert train.main(["my.txt", *QUICK, "2"]) == 0
+    assert train.main(["my.txt", *QUICK, "3"]) == 2
+    assert "my-model must go on as it was begun; got another steps. Repeat what it was begun with" in said(
+        capsys
+    )
+    (tmp_path / "my.txt").write_text(TEXT + "more")
+    assert train.main(["my.txt", *QUICK, "2"]) == 2 and "got another text" in said(capsys)
+    (tmp_path / "folder").mkdir()
+    assert train.main(["folder"]) == 2 and "a folder must have files that end in .txt, .md, .py" in said(
+        capsys
+    )
+
+
+def test_without_a_model_nothing_is_written(capsys):
+    assert generate.main(["nowhere", "def "]) == 2
+    assert "there must be a folder with a trained model; got nowhere. `python -m attnlib.train TEXT`" in said(
+        capsys
+    )
+
+
+@pytest.mark.parametrize("command", [train, generate], ids=["train", "generate"])
+def test_there_is_help(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        command.main(["--help"])
+    assert ended.value.code == 0 and "python -m attnlib.generate my-model" in said(capsys)
+
+
+@pytest.mark.parametrize("steps", ["0", "-1", "many"])
+def test_a_number_that_is_none_is_one_line(steps, capsys):
+    with pytest.raises(SystemExit):
+        train.main(["my.txt", "--steps", steps])
+    assert "it must be a whole number above zero" in said(capsys)
