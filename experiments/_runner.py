@@ -1,10 +1,11 @@
 """One way to run an experiment: each arm at its own learning rate, for 1, 4 and 16 times the steps, trial by trial.
 
 An `Experiment` names its arms, in groups of arms that are compared, and a function `trial` that trains one model and
-measures it. The learning rate of an arm is the best of three, for two seeds of its own, at 1x. Every arm is trained at
-1x and 4x with five other seeds, and at 16x if four times the steps moved its figure by more than two standard
-deviations, or if another arm of the group is that close. An arm that is at the best possible figure with every seed has
-nowhere to go, and stays there.
+measures it. The learning rate of an arm is the best of three, for two seeds of its own, at 1x (where an experiment says
+what a tie is, the smallest of those that tie: more steps are kinder to a small one). Every arm is trained at 1x and 4x
+with five other seeds, and at 16x if four times the steps moved its figure by more than two standard deviations, if
+another arm of the group is that close, or if the experiment says so. An arm that is at the best possible figure with every seed
+has nowhere to go, and stays there.
 
 Every trial is stored at once; the same command goes on where it was stopped, and refuses to mix settings.
 
@@ -49,6 +50,8 @@ class Experiment:
     settings: Mapping[str, Any]  # what else fixes the numbers
     figure: str = "accuracy"  # what of the measured is compared; more is better
     best: float = 1.0  # the largest figure that is possible
+    always: tuple[str, ...] = ()  # arms that are trained for 16x whatever the gate says
+    tie: float = 0.0  # rates whose figures differ by less are alike at 1x; the smallest of them is taken
     once: Callable[[], Mapping[str, Any]] = dict  # what needs no training: rivals, controls, chance
 
 
@@ -75,7 +78,7 @@ def figures(experiment: Experiment, trials: Trials, group: str, arm: str, times:
 
 
 def chosen_rate(experiment: Experiment, trials: Trials, group: str, arm: str) -> float:
-    """The rate with the best mean figure over the seeds that choose it."""
+    """The rate with the best mean figure over the seeds that choose it; of several as good, the smallest."""
 
     def score(lr: float) -> float:
         wanted = (group, arm, lr)
@@ -86,7 +89,8 @@ def chosen_rate(experiment: Experiment, trials: Trials, group: str, arm: str) ->
         ]
         return -math.inf if None in found else float(np.mean(found))
 
-    return max(experiment.rates, key=score)
+    enough = max(score(lr) for lr in experiment.rates) - experiment.tie
+    return min(lr for lr in experiment.rates if score(lr) >= enough)
 
 
 def apart(a: np.ndarray, b: np.ndarray) -> bool:
@@ -120,7 +124,7 @@ def stages(experiment: Experiment, trials: Trials, group: str) -> Iterator[list[
     yield [Job(group, arm, seed, 1, lr) for arm in arms for lr in experiment.rates for seed in RATE_SEEDS]
     rate = {arm: chosen_rate(experiment, trials, group, arm) for arm in arms}
     yield [Job(group, arm, seed, times, rate[arm]) for times in BUDGETS[:2] for arm in arms for seed in SEEDS]
-    longest = [arm for arm in arms if wants_more(experiment, trials, group, arm)]
+    longest = [arm for arm in arms if arm in experiment.always or wants_more(experiment, trials, group, arm)]
     yield [Job(group, arm, seed, BUDGETS[2], rate[arm]) for arm in longest for seed in SEEDS]
 
 

@@ -78,6 +78,8 @@ EXPERIMENT = Experiment(
     },
     steps=200,
     rates=(2.5e-3, 5e-3, 1e-2),
+    always=("1 head",),  # at 4x it has hardly moved, and then it does
+    tie=0.005,
     settings={"length": LENGTH, "symbols": SYMBOLS, "width": WIDTH, "batch": BATCH, "tested": SIZE},
 )
 

@@ -34,7 +34,7 @@ from _ext import answering  # noqa: E402  (the extension lies beside the book)
 
 built, in_browser = pytest.mark.built, pytest.mark.browser
 ANSWERED = [one for one in exercises().values() if isinstance(one, AnswerExercise)]
-SCALE, HAND, CHOICE = "foundations.predict-scale", "foundations.dot-by-hand", "self-attention.predict-fill"
+SCALE, HAND, CHOICE = "foundations.predict-scale", "foundations.dot-by-hand", "self-attention.predict-symmetric"
 PROOF, CODE = "foundations.variance-proof", "foundations.softmax"
 EXPRESSIONS = [
     "8",
@@ -250,7 +250,7 @@ def test_a_choice_and_a_proof_are_marked_by_keyboard(browser: Any, origin: str) 
         one.get_by_role("radio").first.focus()
         page.keyboard.press("Space")
         page.keyboard.press("Enter")
-        assert "hidden for certain" in one.get_by_role("status").inner_text()
+        assert "like the scores" in one.get_by_role("status").inner_text()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         assert "Right." in one.get_by_role("status").inner_text()

@@ -128,3 +128,18 @@ def test_the_command_line_tries_every_arm_and_stores_nothing(tmp_path: Path, cap
     assert capsys.readouterr().out.count("'steps': 2") == len(AFTER) and not list(tmp_path.iterdir())
     _runner.main(EXPERIMENT, ["--only", "all", "--folder", str(tmp_path)])
     assert "53 trials stored, none of this stage to go." in capsys.readouterr().out
+
+
+def test_of_rates_that_tie_the_smallest_is_taken_and_an_arm_may_always_go_to_the_longest_budget(
+    tmp_path: Path,
+):
+    def alike(seed: int, steps: int, lr: float, *, kind: str) -> dict[str, Any]:
+        return {"accuracy": {0.1: 0.5, 0.2: 0.598, 0.4: 0.6}[lr] + 0.0001 * seed}
+
+    arms = {"all": {"one": {"kind": "one"}}}
+    plain = replace(EXPERIMENT, trial=alike, arms=arms)
+    tied = replace(plain, tie=0.005, always=("one",))
+    assert [chosen_rate(one, run(one, tmp_path / name), "all", "one") for name, one in
+            (("plain", plain), ("tied", tied))] == [0.4, 0.2]  # fmt: skip
+    found = [budgets(load_result("toy", tmp_path / name), "all", "one") for name in ("plain", "tied")]
+    assert found == [[1, 4], [1, 4, 16]]

@@ -1,6 +1,6 @@
 """A translator that reads itself
 
-repair · ★★ · 10 min · 03-multi-head/5-heads-at-work · after self-attention.cross
+repair · ★★ · 10 min · 03-multi-head/5-heads-at-work · after self-attention.two-sources
 
 X (m, d) is the translation so far, which asks; source (n, d) is read. The function should
 be multi-head cross-attention, and translates fluently whatever the source says. Repair its two bugs.

@@ -1,6 +1,6 @@
 """One mask for all heads
 
-repair · ★★ · 8 min · 03-multi-head/2-one-matrix-multiplication · after self-attention.both-masks
+repair · ★★ · 8 min · 03-multi-head/2-one-matrix-multiplication · after self-attention.packed
 
 Q, K and V are (b, h, n, d_k), and mask (b, n, n) is True where a query may look. Each sequence has its own
 mask, which holds for all its heads. Whenever b equals h the function runs, and is wrong. Repair both bugs.

@@ -1,7 +1,7 @@
 """How many layers apart?
 
 write · ★★★ · 20 min · 02-self-attention/7-waiting-and-distance · after self-attention.layers-to-reach,
-self-attention.leak-hunt
+self-attention.causal-mean
 
 reads (n, n) says which inputs one layer reads: reads[i, j] is True if output i depends on input j. Return a
 table of integers with the smallest number of such layers through which input j reaches output i: 0 for a

@@ -1,6 +1,6 @@
 """A printed gradient, repaired
 
-repair · ★★★ · 15 min · 02-self-attention/8-slopes-and-saturation · after self-attention.score-gradient
+repair · ★★★ · 15 min · 02-self-attention/8-slopes-and-saturation · after self-attention.bias-gradient
 
 A formula in print gives the derivative by the queries as V times the transposed weights over √d_k. Somebody
 tried to save it, and this is how far it came. Repair it; its result must have the shape of Q.

@@ -1,6 +1,6 @@
 r"""Rows here, columns there
 
-repair · ★ · 6 min · 02-self-attention/1-a-sequence-attends-to-itself · after self-attention.layer
+repair · ★ · 6 min · 02-self-attention/1-a-sequence-attends-to-itself
 
 A text wrote tokens as columns in one formula and as rows in the next, and this function mixed both. Each
 row of X (n, d_model) is a token. Repair its two faults, so that row i of the result has the scores of query

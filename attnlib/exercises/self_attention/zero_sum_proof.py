@@ -1,6 +1,6 @@
 r"""Scores compete
 
-prove · ★★ · 12 min · 02-self-attention/5-gradients-by-hand · after self-attention.score-gradient
+prove · ★★ · 12 min · 02-self-attention/5-gradients-by-hand · after self-attention.bias-gradient
 
 Prove that each row of the gradient by the scores sums to zero, for every loss. Conclude that a constant
 added to all keys' scores of a query is never learned, and that a bias of the keys always has the gradient

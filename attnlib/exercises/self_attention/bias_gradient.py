@@ -1,0 +1,71 @@
+r"""A number for each distance
+
+write · ★★ · 12 min · 02-self-attention/5-gradients-by-hand
+
+A head adds a learned number to every score that depends on the distance alone, $S_{ij} = \dots + b_{j - i}$: the same
+number wherever a key stands that far from its query. From the weights P (n, n) and the gradient dP of a loss by them
+return the gradient by b, of 2n - 1 numbers, for j - i = -(n - 1), ..., n - 1.
+
+1. In how many scores does one number of b stand, and where in the table are they?
+2. First go back through the softmax, row by row. Then add up along each diagonal.
+3. dS is P times (dP less its mean with the weights P, row by row); for each offset the trace of that diagonal of dS.
+
+Every parameter that is used in many places gets a sum over them. Because each row of dS sums to zero, the numbers of
+this gradient do, too: a constant added to all of b changes nothing.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn, weights
+
+
+def bias_gradient(P, dP):
+    """(2n - 1): the gradient by a number for each offset key - query."""
+    n = len(P)
+    dS = P * (dP - (P * dP).sum(axis=1, keepdims=True))
+    return np.array([np.trace(dS, offset=o) for o in range(1 - n, n)])
+
+
+def cases(rng):
+    return {
+        "two words": (weights(rng, 2, 2), *drawn(rng, (2, 2))),
+        "three words": (weights(rng, 3, 3), *drawn(rng, (3, 3))),
+        "five words, sharp": (weights(rng, 5, 5, sharp=2.0), *drawn(rng, (5, 5))),
+    }
+
+
+def by_index(P, dP):
+    n = len(P)
+    db = np.zeros(2 * n - 1)
+    for i in range(n):
+        average = P[i] @ dP[i]
+        for j in range(n):
+            db[j - i + n - 1] += P[i, j] * (dP[i, j] - average)
+    return db
+
+
+VARIANTS = """
+    by_index
+    np.trace(dS, offset=o) => np.diagonal(dS, o).sum()
+"""
+MISTAKES = """
+the softmax was left out | These are sums of dP. Between the weights and the numbers stands the softmax.
+    dS = P * (dP - (P * dP).sum(axis=1, keepdims=True)) => dS = dP
+the softmax as if it were entry by entry | A weight also answers to the other scores of its row: the row's average has
+  to be taken away.
+    dS = P * (dP - (P * dP).sum(axis=1, keepdims=True)) => dS = P * dP
+the diagonal of the Jacobian alone | A weight also answers to the other scores of its row.
+    dP - (P * dP).sum(axis=1, keepdims=True) => dP * (1 - P)
+the plain mean | What the softmax subtracts is the mean of dP with the weights P.
+    (P * dP).sum(axis=1, keepdims=True) => dP.mean(axis=1, keepdims=True)
+averaged over the columns | The softmax runs over the keys of one query: its average belongs to a row.
+    axis=1 => axis=0
+a mean of each diagonal | One number stands in many scores. What arrives from each of them is added, not averaged.
+    np.trace(dS, offset=o) => np.diagonal(dS, o).mean()
+query minus key | The numbers are in the opposite order: the offset is key minus query.
+    offset=o => offset=-o
+divided by n | A sum over all scores in which the number stands needs no division.
+    for o in range(1 - n, n)]) => for o in range(1 - n, n)]) / n
+distances, not offsets | Left and right were put together.
+    np.trace(dS, offset=o) => np.trace(dS, offset=o) + (o != 0) * np.trace(dS, offset=-o)
+"""

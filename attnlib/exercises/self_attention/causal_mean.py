@@ -1,0 +1,78 @@
+"""A mean that does not look ahead
+
+write · ★★ · 10 min · 02-self-attention/3-masks
+
+Somebody takes from each token the mean over all tokens of its sequence, X - X.mean(axis=-2, keepdims=True), before a
+causal stack. The loss improves, and the texts that the model writes get worse: the mean has seen the future. Write it
+without the leak: from each token of X (..., n, d) take the mean over the tokens up to it, itself included.
+
+1. Which tokens may the mean at place i contain, and how many are they?
+2. A running sum along the tokens, divided by how many it has added up.
+3. `np.cumsum` over the axis of the tokens, and the numbers 1 to n in a column.
+
+A test that would have found it: change the last token, and see whether an earlier output moves. Anything that sums,
+counts or sorts over the tokens of a causal model has to pass it.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit import laws
+from attnlib.exercises.kit.drawing import drawn
+
+
+def centred(X):
+    """Each token minus the mean of the tokens up to it."""
+    seen = np.arange(1, X.shape[-2] + 1)[:, None]
+    return X - np.cumsum(X, axis=-2) / seen
+
+
+def cases(rng):
+    return {
+        "three tokens": drawn(rng, (3, 2)),
+        "two sequences": drawn(rng, (2, 4, 3)),
+        "all sizes equal": drawn(rng, (3, 3, 3)),
+        "one token": drawn(rng, (1, 4)),
+    }
+
+
+def by_a_matrix(X):
+    n = X.shape[-2]
+    P = np.tri(n) / np.tri(n).sum(axis=1, keepdims=True)
+    return X - P @ X
+
+
+def by_loop(X):
+    return np.stack([X[..., i, :] - X[..., : i + 1, :].mean(axis=-2) for i in range(X.shape[-2])], axis=-2)
+
+
+LAWS = (laws.causal(0),)
+VARIANTS = """
+    by_a_matrix
+    by_loop
+"""
+MISTAKES = """
+the mean still sees the future | From each token the mean of all was taken. What stands at place i may know the
+  tokens up to i only.
+    np.cumsum(X, axis=-2) / seen => X.mean(axis=-2, keepdims=True)
+the token itself is missing | The mean was taken over the tokens before, without the token itself.
+    np.cumsum(X, axis=-2) / seen => (np.cumsum(X, axis=-2) - X) / np.maximum(seen - 1, 1)
+not divided | This takes the running sum away. The mean divides by how many it has added up.
+    / seen =>
+divided by n | The sum up to place i has i terms (counting from one), not n.
+    / seen => / X.shape[-2]
+the token before alone | Only the neighbour was taken away, not the mean of the past.
+    = X - np.concatenate([X[..., :1, :], X[..., :-1, :]], axis=-2)
+counted from zero | At the first place one token has been seen, not none.
+    np.arange(1, X.shape[-2] + 1) => np.maximum(np.arange(X.shape[-2]), 1)
+over the features | The mean runs over the numbers of each token. That leaks nothing, and it is another thing: asked for
+  was a mean over tokens.
+    np.cumsum(X, axis=-2) / seen => X.mean(axis=-1, keepdims=True)
+a running sum over the features | The axis of the tokens is the one before the last.
+    np.cumsum(X, axis=-2) => np.cumsum(X, axis=-1)
+from the end | The sum runs from the last token backwards: each mean holds the future and not the past.
+    np.cumsum(X, axis=-2) => np.cumsum(X[..., ::-1, :], axis=-2)[..., ::-1, :]
+the mean, not what is left | This is the mean itself. It was to be taken from X.
+    X - np.cumsum(X, axis=-2) / seen => np.cumsum(X, axis=-2) / seen
+added | The mean was added to the tokens.
+    X - np.cumsum => X + np.cumsum
+"""

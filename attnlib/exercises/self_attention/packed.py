@@ -1,0 +1,65 @@
+"""Several texts in one row
+
+write · ★★ · 8 min · 02-self-attention/3-masks
+
+To waste no padding, texts are packed one behind the other into one row of n tokens; text (n,) says for each token
+which text it is from. No token may see another text or its own future. Return the mask (n, n), True where a query may
+look.
+
+1. Two conditions have to hold at once. Which of them is about places, and which about texts?
+2. Row i is a query and column j a key: compare the texts of i and of j.
+3. Where the two texts are equal and j is not later than i.
+
+The mask is made of blocks along the diagonal, each a causal triangle. Padding is the same idea with two texts, of
+which one means nothing.
+"""
+
+import numpy as np
+
+
+def packed_mask(text):
+    """(n, n), True where a query may look: its own text, and not its future."""
+    n = len(text)
+    return (text[:, None] == text) & np.tri(n, dtype=bool)
+
+
+def cases(rng):
+    return {
+        "three tokens and two": (np.array([0, 0, 0, 1, 1]),),
+        "one text": (np.zeros(4, dtype=int),),
+        "texts of one token": (np.array([3, 5, 4]),),
+        "numbers that do not grow": (np.array([2, 2, 7, 7, 7, 1, 1]),),
+        "a number that comes back": (np.array([4, 4, 9, 4]),),
+    }
+
+
+def by_loops(text):
+    n = len(text)
+    mask = np.zeros((n, n), dtype=bool)
+    for i in range(n):
+        for j in range(i + 1):
+            mask[i, j] = text[i] == text[j]
+    return mask
+
+
+VARIANTS = """
+    by_loops
+    (text[:, None] == text) & np.tri(n, dtype=bool) => np.tril(np.equal.outer(text, text))
+"""
+MISTAKES = """
+the future is visible | Each token sees the whole of its text, also what comes after it.
+    & np.tri(n, dtype=bool) =>
+other texts are visible | This is the causal mask alone: a token also sees the texts before its own.
+    (text[:, None] == text) & =>
+one of the two is enough | Joined with `or` each condition alone opens a place. Both must hold.
+    & np.tri => | np.tri
+texts with smaller numbers are visible | A token may see its own text alone, whatever the numbers of the others are.
+    text[:, None] == text => text[:, None] >= text
+it may not see itself | The diagonal is hidden. A token may look at itself: it has read itself.
+    np.tri(n, dtype=bool) => np.tri(n, k=-1, dtype=bool)
+True means hidden | In this course True means "may look".
+    (text[:, None] == text) & np.tri(n, dtype=bool) => ~((text[:, None] == text) & np.tri(n, dtype=bool))
+an additive mask | This mask is to be added to scores. Asked for was a boolean one.
+    return (text[:, None] == text) & np.tri(n, dtype=bool)
+        => return np.where((text[:, None] == text) & np.tri(n, dtype=bool), 0.0, -np.inf)
+"""

@@ -1,0 +1,39 @@
+"""Through five windows
+
+predict · ★★ · 4 min · 02-self-attention/3-masks
+
+Five layers of masked self-attention are stacked. In each of them a token may look at itself and at the two before it.
+How many places back is the furthest input that an output can depend on?
+
+1. Through one layer: how far back is the furthest token that is read?
+2. What stands two places back in the second layer has itself read two places further back in the first.
+3. Each layer adds the same number of places.
+
+A window of few tokens is no bound on what a deep model knows: information is handed on from layer to layer. It also is
+how a leak of one place in each layer becomes a leak of as many places as there are layers.
+"""
+
+LAYERS, BACK = 5, 2
+
+
+def answer():
+    return LAYERS * BACK
+
+
+WITHIN = 0.1
+MISTAKES = """
+one layer's window | That is how far one layer looks. What is found there has itself read something further back.
+    = BACK
+the token itself counted in each layer | A window of three tokens reaches two places *back*.
+    = LAYERS * (BACK + 1)
+the last token counted | That is how many inputs can be read, the token itself among them. Asked is how far back the
+  furthest stands.
+    = LAYERS * BACK + 1
+multiplied from layer to layer | Reaches add up: the windows of one layer lie beside each other, with no gaps to skip.
+    = BACK**LAYERS
+    = (BACK + 1) ** LAYERS
+one layer too few | The first layer already reaches two places back.
+    = (LAYERS - 1) * BACK
+as many as layers | Each layer reaches two places back, not one.
+    = LAYERS
+"""
