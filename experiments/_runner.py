@@ -4,8 +4,8 @@ An `Experiment` names its arms, in groups of arms that are compared, and a funct
 measures it. The learning rate of an arm is the best of three, for two seeds of its own, at 1x (where an experiment says
 what a tie is, the smallest of those that tie: more steps are kinder to a small one). Every arm is trained at 1x and 4x
 with five other seeds, and at 16x if four times the steps moved its figure by more than two standard deviations, if
-another arm of the group is that close, or if the experiment says so. An arm that is at the best possible figure with every seed
-has nowhere to go, and stays there.
+another arm of the group is that close, or if the experiment says so. An arm that is at the best possible figure with
+every seed has nowhere to go, and stays there.
 
 Every trial is stored at once; the same command goes on where it was stopped, and refuses to mix settings.
 
