@@ -34,7 +34,11 @@ from _ext import answering  # noqa: E402  (the extension lies beside the book)
 
 built, in_browser = pytest.mark.built, pytest.mark.browser
 ANSWERED = [one for one in exercises().values() if isinstance(one, AnswerExercise)]
-SCALE, HAND, CHOICE = "foundations.predict-scale", "foundations.dot-by-hand", "self-attention.predict-symmetric"
+SCALE, HAND, CHOICE = (
+    "foundations.predict-scale",
+    "foundations.dot-by-hand",
+    "self-attention.predict-symmetric",
+)
 PROOF, CODE = "foundations.variance-proof", "foundations.softmax"
 EXPRESSIONS = [
     "8",
