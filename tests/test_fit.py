@@ -358,6 +358,7 @@ def goes_on(folder, never_stopped):
     assert ends(folder) == never_stopped[0]
 
 
+@pytest.mark.training
 @pytest.mark.parametrize("i", range(AT_RANDOM))
 def test_killed_at_any_moment_it_ends_as_if_it_never_was(i, tmp_path, never_stopped):
     (*_, seconds), drawn = never_stopped, random.Random(i)
@@ -371,6 +372,7 @@ def test_killed_at_any_moment_it_ends_as_if_it_never_was(i, tmp_path, never_stop
     goes_on(tmp_path, never_stopped)
 
 
+@pytest.mark.training
 @pytest.mark.parametrize("i", range(WHILE_WRITING))
 def test_killed_while_a_checkpoint_is_written_it_ends_as_if_it_never_was(i, tmp_path, never_stopped):
     """Each of 8 checkpoints looks at the disk four times."""

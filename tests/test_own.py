@@ -43,6 +43,7 @@ def test_from_a_text_to_what_a_model_writes(capsys):
     assert generate.main(["my-model", "x" * 1000]) == 0  # more than it can place: it reads the end
 
 
+@pytest.mark.training
 def test_stopped_and_asked_again_it_goes_on(capsys, monkeypatch, tmp_path):
     assert train.main(["my.txt", *QUICK, "8", "--folder", "whole"]) == 0
     steps, real = [], own.loss
@@ -63,6 +64,7 @@ def test_stopped_and_asked_again_it_goes_on(capsys, monkeypatch, tmp_path):
     assert all(torch.equal(tensor, other["model"][name]) for name, tensor in one["model"].items())
 
 
+@pytest.mark.training
 def test_it_learns(tmp_path):
     plan = own.prepare(tmp_path / "my.txt", tmp_path / "folder", 1, 40)
     held_out = own.train(tmp_path / "folder", plan, progress=False)

@@ -36,7 +36,15 @@ ALONE = ("attnlib/decode.py", "attnlib/data/tasks.py", "attnlib/data/pairs.py")
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.yml"
 LIMIT = 60  # seconds for the tests of one mutant; an endless loop is noticed, too
 APART = {"test_explorables"}  # read the notebooks, which the copy has not
-SLOW = {"test_generated", "test_wrong_calls", "test_works_under", "test_api_pages", "test_bad_input"}
+SLOW = {
+    "test_generated",
+    "test_wrong_calls",
+    "test_works_under",
+    "test_api_pages",
+    "test_bad_input",
+    "test_fit",
+    "test_own",
+}
 OTHER_OPERATOR = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.Pow: "*", ast.FloorDiv: "/"}
 OTHER_COMPARE = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}
 PAIRS = [
