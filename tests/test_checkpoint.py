@@ -80,6 +80,17 @@ def test_the_newest_are_kept_and_what_was_begun_is_cleared_away(tmp_path):
     assert files(tmp_path) == kept
 
 
+def test_a_damaged_one_goes_when_the_training_has_gone_on_before_it(tmp_path):
+    for step in (10, 20, 30):
+        save_checkpoint(tmp_path, step, {"step": step})
+    (tmp_path / "step-000000030.safetensors").write_bytes(b"")
+    save_checkpoint(tmp_path, 25, {"step": 25})
+    assert load_checkpoint(tmp_path).state == {"step": 25}  # and no warning: it is not there any more
+    assert [name for name in files(tmp_path) if name.endswith("json")] == [
+        f"step-{step:09d}.json" for step in (20, 25)
+    ]
+
+
 def cut(data):
     return data[: len(data) // 2]
 

@@ -168,7 +168,7 @@ def test_it_is_measured_without_dropout_and_the_training_has_it():
     held_out = HeldOut(measure, every=4)
     trained = []
     spied = lambda model, rows: (trained.append(model.training), loss(model, rows))[1]  # noqa: E731
-    fit(model, spied, TokenRows(TOKENS, n=N, batch=2), steps=10, held_out=held_out)
+    fit(model.eval(), spied, TokenRows(TOKENS, n=N, batch=2), steps=10, held_out=held_out)
     assert [step for step, _ in held_out.curve] == [4, 8, 10]
     assert modes == [(False, False)] * 3 and trained == [True] * 10
 

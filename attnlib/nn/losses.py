@@ -11,10 +11,16 @@ from attnlib.nn.ops import log_softmax, log_sum_exp
 from attnlib.shapes import Bool, Float, Int, Number, checked
 
 
+def _by_rows(S: Tensor, targets: Tensor, epsilon: float = 0.0) -> Tensor:
+    """PyTorch's operator, which takes one axis of tokens."""
+    rows, right = S.reshape(-1, S.shape[-1]), targets.reshape(-1).long()
+    return F.cross_entropy(rows, right, reduction="none", label_smoothing=epsilon).view(targets.shape)
+
+
 @checked
 def cross_entropy(S: Float[Tensor, "*b vocab"], targets: Int[Tensor, "*b"]) -> Float[Tensor, "*b"]:
     """-log p of each right token, in nats."""
-    return smoothed_cross_entropy(S, targets, 0.0)
+    return _by_rows(S, targets)
 
 
 @checked
@@ -46,8 +52,7 @@ def smoothed_cross_entropy(
     S: Float[Tensor, "*b vocab"], targets: Int[Tensor, "*b"], epsilon: Number[float, "0..1"]
 ) -> Float[Tensor, "*b"]:
     """Cross-entropy with labels that are smoothed over all tokens; no table of them is made."""
-    rows, right = S.reshape(-1, S.shape[-1]), targets.reshape(-1).long()
-    return F.cross_entropy(rows, right, reduction="none", label_smoothing=epsilon).view(targets.shape)
+    return _by_rows(S, targets, epsilon)
 
 
 @checked

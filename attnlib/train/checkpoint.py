@@ -5,11 +5,11 @@ the checksums of both. Each is written beside its place, brought to the disk, an
 moment has the checkpoint before. Reading runs nothing that a file brings along, as a pickle would.
 """
 
+import contextlib
 import hashlib
 import json
 import os
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -101,10 +101,15 @@ def _heads(folder: Path) -> list[Path]:
     return sorted(folder.glob("step-*.json"), reverse=True)
 
 
-def _tidy(folder: Path, keep: int) -> None:
-    """All but the newest checkpoints go, and what a training that was killed had begun."""
-    for head in _heads(folder)[keep:]:
-        head.unlink(missing_ok=True)
+def _tidy(folder: Path, last: Path, keep: int) -> None:
+    """All but the newest checkpoints up to the `last` go, and what a training that was killed had begun.
+
+    Behind the last one there are only damaged ones: else the training would have gone on from there.
+    """
+    known = [head for head in _heads(folder) if head <= last][:keep]
+    for head in _heads(folder):
+        if head not in known:
+            head.unlink(missing_ok=True)
     left = {head.stem for head in _heads(folder)}
     for file in [*folder.glob("step-*.safetensors"), *folder.glob("step-*.part")]:
         if file.suffix == ".part" or file.stem not in left:
@@ -131,7 +136,7 @@ def save_checkpoint(
         folder.mkdir(parents=True, exist_ok=True)
         _write(name, data)
         _write(head, json.dumps({"sha256": _checksum(text.encode()), "body": text}).encode())
-        _tidy(folder, keep)
+        _tidy(folder, head, keep)
     except OSError as error:
         raise CheckpointError(_sentence(folder, len(data), error)) from error
     return head
@@ -140,21 +145,14 @@ def save_checkpoint(
 def _sentence(folder: Path, size: int, error: OSError) -> str:
     """What could not be written, and what is left; what had been begun is taken away, for it takes room."""
     for part in folder.glob("step-*.part"):
-        try_to(part.unlink)
+        with contextlib.suppress(OSError):
+            part.unlink()
     kept = _heads(folder)
     left = f"The state of step {int(kept[0].stem[5:])} is kept." if kept else "No state is kept there yet."
     return (
         f"save_checkpoint: {size / 1e6:.1f} MB must be written to {folder}; got '{error.strerror}'. {left} "
         "Make room, or choose another folder, and run the same command again."
     )
-
-
-def try_to(act: Callable[[], object]) -> None:
-    """What fails here has a better sentence elsewhere."""
-    try:
-        act()
-    except OSError:
-        return
 
 
 def _read(head: Path) -> Checkpoint:
