@@ -169,6 +169,13 @@ def test_an_equation_has_its_anchor_its_number_and_no_script(first: BeautifulSou
     assert not first.select('script[src*="katex"], script[src*="mathjax"]')
 
 
+def test_rows_and_equations_are_listed_by_the_page_on_which_they_stand(built: Path) -> None:
+    text = (built / "_build" / "html" / "_static" / "places.js").read_text()
+    listed = json.loads(text.removeprefix("window.places = ").removesuffix(";\n"))
+    assert "eq-weights" in listed["book/1-first"].split()
+    assert [page for page, places in listed.items() if "eq-weights" in places.split()] == ["book/1-first"]
+
+
 def test_a_formula_keeps_its_comma_and_its_parenthesis(tmp_path: Path) -> None:
     text = "# Second\n\nBy ($d_k$), or the $k$-th of $n$ keys.\n"
     assert build(tmp_path, book() | {"book/2-second.md": text}) == ""

@@ -115,3 +115,32 @@ def test_a_link_to_a_solution_opens_it(width: int, browser: Any, origin: str) ->
         fold = page.locator(f"#{target} > details")
         assert fold.evaluate("fold => fold.open")
         assert 0 <= page.evaluate(STILL, f"#{target}") <= 120
+
+
+@pytest.mark.parametrize("from_disk", [False, True], ids=["served", "from disk"])
+@pytest.mark.parametrize(
+    ("old", "now"),
+    [
+        ("01-foundations/1-the-bottleneck.html#c001", "01-foundations/checked.html#c001"),
+        (
+            "02-self-attention/2-permutation.html#eq-weights",
+            "01-foundations/*.html#eq-weights",
+        ),
+    ],
+    ids=["a claim", "an equation"],
+)
+def test_an_old_link_to_what_has_moved_to_another_page_lands_on_it(
+    old: str, now: str, from_disk: bool, browser: Any, origin: str
+) -> None:
+    with Opened(browser, f"{address('book', from_disk, origin)}/{old}") as opened:
+        opened.page.wait_for_url(f"**{now}")
+        place = f"#{now.rpartition('#')[2]}"
+        opened.page.wait_for_selector(place)
+        assert 0 <= opened.page.evaluate(STILL, place) <= 120
+        assert not opened.faults
+
+
+def test_a_link_to_what_is_nowhere_stays_on_its_page(browser: Any, origin: str) -> None:
+    with Opened(browser, f"{origin}{LONG}#c999") as opened:
+        opened.page.wait_for_function("() => window.places")
+        assert opened.page.url == f"{origin}{LONG}#c999"

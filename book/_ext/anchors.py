@@ -3,9 +3,15 @@
 An id that starts with `eq-` belongs to the display formula that follows. Any other id becomes an `Anchor`, which
 shows a badge if the ledger has a row of that name. `[text](#id)` and `[text](other.ipynb#id)` then resolve as headings
 do, and one that leads nowhere is a warning.
+
+Rows and equations move from page to page, and old links to them do not. So `_static/places.js` says where each of them
+stands now; a page that is asked for a place which it does not have loads it and leads on (theme.js).
 """
 
+import json
 import re
+from collections import Counter
+from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
@@ -20,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 OPENING = re.compile(r'<a\s+(?:id|name)="([^"]+)"\s*/?>')
 ROW = re.compile(r"[sec]\d{3}")
+MOVABLE = re.compile(r"[sec]\d{3}|eq-.+")
 TAG = re.compile(r"\\tag\{([^}]*)\}")
 
 
@@ -165,8 +172,24 @@ def check_labels(app: Sphinx, env) -> None:
             owner[label] = page
 
 
+def places(env) -> dict[str, str]:
+    """Each page with the rows and equations that stand on it and nowhere else."""
+    found = {page: [one for one in pages(env)[page].anchors if MOVABLE.fullmatch(one)] for page in pages(env)}
+    times = Counter(anchor for anchors in found.values() for anchor in anchors)
+    alone = {page: sorted(one for one in found[page] if times[one] == 1) for page in sorted(found)}
+    return {page: " ".join(anchors) for page, anchors in alone.items() if anchors}
+
+
+def write_places(app: Sphinx, exception: Exception | None) -> None:
+    if exception or app.builder.name != "html":
+        return
+    text = json.dumps(places(app.env), separators=(",", ":"))
+    (Path(app.outdir) / "_static" / "places.js").write_text(f"window.places = {text};\n", "utf8")
+
+
 def setup(app: Sphinx) -> None:
     app.add_node(Anchor, html=(visit_anchor, None))
     app.add_transform(CollectAnchors)
     app.connect("doctree-read", collect_links)
     app.connect("env-updated", check_labels)
+    app.connect("build-finished", write_places)

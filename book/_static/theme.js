@@ -148,10 +148,21 @@
   }
 
   /* 7. What is far below is laid out when the reader comes near (course.css), so before a jump everything is. A fold that
-     one jumps to, or into, opens. */
+     one jumps to, or into, opens. A row or an equation that has moved to another page is shown there. */
+  const leadOn = (name) => {
+    if (!/^([sec]\d{3}|eq-.+)$/.test(name)) return;
+    const script = document.createElement("script");
+    script.src = `${root.dataset.content_root}_static/places.js`;
+    script.onload = () => {
+      const page = Object.keys(window.places).find((one) => window.places[one].split(" ").includes(name));
+      if (page) location.replace(`${root.dataset.content_root}${page}.html#${name}`);
+    };
+    document.head.append(script);
+  };
   const unfold = () => {
-    const place = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!place) return;
+    const name = decodeURIComponent(location.hash.slice(1));
+    const place = name && document.getElementById(name);
+    if (!place) return leadOn(name);
     const own = place.matches("details") ? place : place.querySelector(":scope > details");
     for (let fold = own || place.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
     place.scrollIntoView();
