@@ -16,6 +16,7 @@ from test_pages import (
     on_the_way_down,
     over,
     overflow,
+    torn,
     unnamed_graphics,
     untypeset,
     weight_faults,
@@ -38,6 +39,10 @@ FAULTS: dict[str, tuple[str, Check, str]] = {
     "a page error": ("<script>nowhere()</script>", lambda o, s: o.faults, "page error"),
     "a formula in red": ('<p class="katex-error">x</p>', lambda o, s: untypeset(o.page), "not typeset"),
     "a formula left as text": (r"<p>So $\alpha_i$ is it.</p>", lambda o, s: untypeset(o.page), "not typeset"),
+    "a full stop that stands apart": (
+        '<p class="together"><span style="display: inline-block; width: 9em"><span class="base">x</span></span>.</p>',
+        lambda o, s: torn(o.page), "not behind its formula",
+    ),
     "an image without words": ('<img src="data:,">', lambda o, s: unnamed_graphics(o.page), "without a description"),
     "an image named by its path": (
         '<img alt="../_images/ab12.png" src="data:,">', lambda o, s: unnamed_graphics(o.page), "without a description",

@@ -122,6 +122,12 @@ UNNAMED = """() => [...document.querySelectorAll('img, svg')]
     const decorative = !name && (control?.textContent.trim() || control?.ariaLabel);
     return !decorative && (!name || /[./]\\w+\\.(png|svg|jpe?g)$|_images/.test(name));
   }).map(e => e.outerHTML.slice(0, 120))"""
+TORN = """() => [...document.querySelectorAll('.together')].filter(e => {
+  const mark = document.createRange(), end = [...e.querySelectorAll('.base')].at(-1);
+  mark.selectNode(e.lastChild);
+  return e.lastChild.nodeType === 3 && end && e.checkVisibility()
+    && Math.abs(mark.getBoundingClientRect().left - end.getBoundingClientRect().right) > 8;
+}).map(e => e.parentElement.textContent.slice(0, 80))"""
 OVERFLOW = """() => {
   const width = document.documentElement.clientWidth, all = document.documentElement.scrollWidth;
   if (all <= width) return [];
@@ -161,6 +167,10 @@ SETTLED = """() => new Promise(done => {
 
 def untypeset(page: Any) -> list[str]:
     return [f"formula that is not typeset: {text}" for text in page.evaluate(UNTYPESET)]
+
+
+def torn(page: Any) -> list[str]:
+    return [f"a mark is not behind its formula: {text}" for text in page.evaluate(TORN)]
 
 
 def unnamed_graphics(page: Any) -> list[str]:
@@ -287,7 +297,7 @@ def test_a_page_is_whole_and_can_be_read_by_everyone(
         record_property("shown", f"{name:50} {width:5} " + told(figures))
         wrong = over(figures) + opened.faults
         wrong += keyboard_faults(page) if width == WIDTHS[0] else []
-        wrong += untypeset(page) + unnamed_graphics(page) + overflow(page) + inaccessible(page)
+        wrong += untypeset(page) + torn(page) + unnamed_graphics(page) + overflow(page) + inaccessible(page)
         in_dark(page)
         wrong += [f"in dark: {fault}" for fault in inaccessible(page, colours_only=True)]
     assert not wrong, "\n".join(wrong)
