@@ -22,6 +22,7 @@ HELD = (  # the chapters and pages that are written as lessons
     "02",
     "03-multi-head/1",
     "03-multi-head/2",
+    "03-multi-head/3",
     "03-multi-head/6",
     "04",
 )

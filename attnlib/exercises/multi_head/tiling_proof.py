@@ -1,6 +1,6 @@
 r"""Joining tiles is exact
 
-prove · ★★ · 15 min · 03-multi-head/3-memory · after multi-head.two-tiles
+prove · ★★ · 15 min · 03-multi-head/3-memory
 
 A tile of keys is summed up by $(m, \ell, a)$: its largest score, the sum of $\exp(s_j - m)$, and the sum of
 $\exp(s_j - m) v_j$. Give the rule that joins two tiles, prove that it is exact, and that the order of

@@ -1,0 +1,73 @@
+"""A cache with windows
+
+write · ★ · 8 min · 03-multi-head/3-memory
+
+A model writes its token number n. In every `period`-th of its layers (the last of each `period`) a token may look at
+everything before it, in the other layers only at the last `window` tokens, itself among them. n_kv_heads heads of
+d_head numbers have keys and values, `bytes_each` bytes a number. What no later token can look at is thrown away.
+`layers` is a multiple of `period`. Return the bytes of the cache.
+
+1. How many tokens does a layer with a window have to keep? And if the text is still shorter than the window?
+2. How many layers of each kind are there?
+3. Add the tokens that all layers keep; then two, heads, numbers, bytes, as for any cache.
+
+Beyond the window most layers stop growing, and what is left grows with one layer in `period`. It is another lever on
+the second bill than sharing, and the two multiply. It is not free: it changes what the layers can read.
+"""
+
+
+def window_cache(layers, period, window, n_kv_heads, d_head, n, bytes_each):
+    """The bytes of the keys and values that a decoder keeps of n tokens if most of its layers have a window."""
+    whole = layers // period
+    kept = whole * n + (layers - whole) * min(n, window)
+    return 2 * kept * n_kv_heads * d_head * bytes_each
+
+
+def by_layer(layers, period, window, n_kv_heads, d_head, n, bytes_each):
+    total = 0
+    for layer in range(1, layers + 1):
+        tokens = n if layer % period == 0 else min(n, window)
+        total += 2 * n_kv_heads * d_head * tokens * bytes_each
+    return total
+
+
+def cases(rng):
+    return {
+        "every second layer sees all": (4, 2, 3, 2, 5, 10, 4),
+        "one of six, a long text": (24, 6, 1024, 8, 128, 20_000, 2),
+        "a text shorter than the window": (4, 2, 30, 2, 5, 10, 4),
+        "the first tokens of a long text": (24, 6, 1024, 8, 128, 100, 2),
+        "one token": (6, 2, 8, 3, 7, 1, 4),
+        "a text as long as the window": (6, 3, 7, 1, 4, 7, 4),
+        "all layers see all": (3, 1, 2, 2, 5, 9, 2),
+    }
+
+
+VARIANTS = """
+    by_layer
+    min(n, window) => (n if n < window else window)
+"""
+MISTAKES = """
+the window is always full | A text shorter than the window leaves fewer tokens than the window has room for.
+    min(n, window) => window
+no layer sees all | Some layers keep everything.
+    kept = whole * n + (layers - whole) * min(n, window) => kept = layers * min(n, window)
+all layers see all | Only one layer in `period` keeps everything; the others forget what lies behind the window.
+    kept = whole * n + (layers - whole) * min(n, window) => kept = layers * n
+the two kinds are exchanged | One layer in `period` sees all, the others have a window.
+    kept = whole * n + (layers - whole) * min(n, window) => kept = (layers - whole) * n + whole * min(n, window)
+one layer sees all | One layer in each `period` sees all, not one in the whole model.
+    whole = layers // period => whole = 1
+the number of windows | One layer in `period` sees all: there are layers / period of them.
+    whole = layers // period => whole = period
+all layers have a window too | The layers that see all have no window to keep beside.
+    (layers - whole) * min => layers * min
+keys alone | The values are kept as well.
+    2 * kept => kept
+queries are kept too | A query is used once, when its token is new. Keys and values are read again.
+    2 * kept => 3 * kept
+numbers, not bytes | This counts the numbers.
+    * bytes_each =>
+one head only | Every head with keys and values keeps its own.
+    * n_kv_heads =>
+"""

@@ -1,0 +1,34 @@
+"""Which bill was that?
+
+predict · ★ · 4 min · 03-multi-head/3-memory
+
+Somebody trains a model of 32 heads with the plain program, which keeps all its weights of attention. To have
+room for texts three times as long, the 32 heads now share the keys and values of 8. The long texts come in. By
+which factor does the memory of the weights of attention change? (1 would be: it stays as it was.)
+
+1. Which of the two bills is paid in training?
+2. Is there a g in it?
+3. How does it grow with the length of a text?
+
+The tables grow ninefold, as if nothing had been shared; each of the 32 heads still has its own. What sharing pays for
+is the cache of a model that writes: with both changes it has three quarters of its size.
+"""
+
+LONGER, HEADS, KV_HEADS = 3, 32, 8
+
+
+def answer():
+    return LONGER**2
+
+
+MISTAKES = """
+the sharing was paid out | Each query head keeps a table of its own, however many share its keys.
+    = LONGER**2 * KV_HEADS / HEADS
+the cache | That is the cache, n times g. The weights are n² for each query head.
+    = LONGER * KV_HEADS / HEADS
+linear in the text | The fused operator would keep so much. The plain program keeps a number for each pair of tokens.
+    = LONGER
+the wrong way round | It becomes more, not less.
+    = 1 / LONGER**2
+    = KV_HEADS / HEADS
+"""
