@@ -43,7 +43,7 @@ By [(1.201)](#eq-weights) the weights sum to one, see [the row](claims.md#c007) 
 
 > **Proof.** By definition of $n$. ∎
 
-> **Exercise** · write · ★★ · 10 min · foundations.local-mask
+> **Exercise** · write · ★★ · 10 min · foundations.top-k-mask
 >
 > Write it.
 
@@ -214,7 +214,7 @@ def test_callouts_theorems_and_exercises_are_framed_and_a_quotation_is_not(first
     assert only(first, ".frame-proof .frame-kind").text == "Proof."
     assert "∎" not in only(first, ".frame-proof").text, "the style sheet draws it"
     exercise = only(first, ".frame-exercise")
-    assert exercise["id"] == "ex-foundations-local-mask"
+    assert exercise["id"] == "ex-foundations-top-k-mask"
     assert only(exercise, ".level")["aria-label"] == "medium"
     assert "stays one" in only(first, "blockquote").text
     assert only(first, "p.predict").text.startswith("Predict first.")

@@ -1,6 +1,6 @@
 r"""Gradients through the additive score
 
-write · ★★★ · 25 min · 01-foundations/5-scoring-functions · after foundations.additive-scores
+write · ★★★ · 25 min · 01-foundations/10-scores-backwards · after foundations.additive-scores
 
 The scores are $s_{ij} = v^\top \tanh(W_q^\top q_i + W_k^\top k_j)$ for all pairs, and dS is the gradient of
 a loss by them. Return dQ, dK, dW_q, dW_k and dv. Q is (..., m, d_q), K is (..., n, d_k), W_q is (d_q, d_a),

@@ -1,6 +1,6 @@
 """The additive score of every pair
 
-write · ★★ · 12 min · 01-foundations/5-scoring-functions · after foundations.dot-by-hand
+write · ★★ · 12 min · 01-foundations/10-scores-backwards · after foundations.dot-by-hand
 
 Write the additive score for all pairs. Q is (..., m, d_q), K is (..., n, d_k), W_q is (d_q, d_a), W_k is
 (d_k, d_a) and v is (d_a,); the scores are (..., m, n).

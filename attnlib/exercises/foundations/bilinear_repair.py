@@ -1,6 +1,6 @@
 """A bilinear score with two bugs
 
-repair · ★ · 6 min · 01-foundations/5-scoring-functions · after foundations.multiplicative-scores
+repair · ★ · 6 min · 01-foundations/5-scoring-functions
 
 The score of a query q and a key k should be the dot product of q mapped by A and k mapped by B. Q is (...,
 m, d_q), K is (..., n, d_k), A is (d_q, r) and B is (d_k, r). This code runs where both widths are equal,

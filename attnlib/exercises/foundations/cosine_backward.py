@@ -1,6 +1,6 @@
 """A gradient that cannot change a length
 
-write · ★★★ · 20 min · 01-foundations/5-scoring-functions · after foundations.cosine-scores
+write · ★★★ · 20 min · 01-foundations/10-scores-backwards · after foundations.cosine-scores
 
 The scores are the cosines of all queries with all keys, and dS (..., m, n) is the gradient of a loss by
 them. Return dQ and dK. Q is (..., m, d_k), K is (..., n, d_k).

@@ -1,6 +1,6 @@
 """Scores that ignore length
 
-write · ★ · 8 min · 01-foundations/5-scoring-functions · after foundations.dot-by-hand
+write · ★ · 8 min · 01-foundations/10-scores-backwards · after foundations.dot-by-hand
 
 Write the cosine score for all pairs: the dot product of each query with each key, divided by both lengths.
 Q is (..., m, d_k), K is (..., n, d_k); the scores are (..., m, n), between -1 and 1.

@@ -1,6 +1,6 @@
 """Six dot products by hand
 
-by hand · ★ · 4 min · 01-foundations/5-scoring-functions
+by hand · ★ · 4 min · 01-foundations/10-scores-backwards
 
 The queries are (1, 2) and (0, -1), the keys (3, 0), (1, 1) and (-1, 2). Work out the matrix of dot-product
 scores, one row for each query, as a list of lists.

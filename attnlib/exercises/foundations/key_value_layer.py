@@ -1,19 +1,18 @@
-"""Queries, keys and values from three maps
+"""Found, but not said
 
-write · ★★ · 12 min · 01-foundations/3-queries-keys-values · after foundations.attention-matrices
+repair · ★★ · 10 min · 01-foundations/3-queries-keys-values · after foundations.attention-matrices
 
-Write the attention layer: queries come from X (..., m, d_model), keys and values from source (..., n,
-d_source), through W_Q (d_model, d_k), W_K (d_source, d_k) and W_V (d_source, d_v). The output is (..., m,
-d_v).
+In training, this layer finds the right input of the lookup but says little of its value, and it learns more slowly
+the wider the source is. Queries come from X (..., m, d_model), keys and values from source (..., n, d_source),
+through W_Q (d_model, d_k), W_K (d_source, d_k) and W_V (d_source, d_v). Find both faults; the output is (..., m, d_v).
 
-1. Which two of the three maps read the same input, and which input does the third read?
-2. Make Q, K and V with three matrix products; from there on it is scaled dot-product attention.
-3. X goes through W_Q, source through W_K and, separately, through W_V. Divide the scores by the root of
-   the width of a query, which is d_k and not d_source.
+1. Which of the five arguments has no effect? What is then averaged?
+2. And what stands under the root? Scores are dot products of which width?
+3. Values have a map of their own. The scores are dot products of queries and keys, so the root is that of the width
+   of a query, after its map.
 
-The key says when an input is read, the value says what is read there. With one matrix for both, an input
-could be found only by what it gives. The scores depend on W_Q and W_K through W_Q W_K^T alone, so they
-could be computed without making any keys.
+With one matrix for both, an input can be found only by what it gives. And where the widths are equal, both faults run
+without an error: only an answer, or other sizes, would show them.
 """
 
 import math
@@ -60,6 +59,7 @@ def layer_without_keys(X, source, W_Q, W_K, W_V):
     return (E / E.sum(axis=-1, keepdims=True)) @ source @ W_V
 
 
+GIVEN = ("values projected with W_K", "root of the wrong dimension")
 LAWS = (laws.separate_batches(0, 1), laws.blind_to_order({1: -2}))
 VARIANTS = """
     layer_without_keys

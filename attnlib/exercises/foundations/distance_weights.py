@@ -1,0 +1,89 @@
+"""Nearness without distances
+
+write · ★★ · 12 min · 01-foundations/5-scoring-functions
+
+The score of a query q and a key k is minus half of the sum over the coordinates c of (q_c - k_c)² / h_c²: each
+coordinate has a bandwidth of its own. Return the softmax weights (..., m, n) for Q (..., m, d), K (..., n, d)
+and h (d,), without building an array of m n d numbers.
+
+1. Multiply the square out. Which of the three terms is the same for all keys of a query?
+2. That term may be left out, because a softmax does not see it. What is left is one product of all pairs, and
+   one number for each key.
+3. Divide queries and keys by h first. Then it is the plain distance, and the page has the rest.
+
+With queries and keys divided by h this is attention with a handicap for long keys. An array of all differences
+would have d times as many numbers as the scores.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit import laws
+
+
+def distance_weights(Q, K, h):
+    """For each query the weights of the keys, by their distance with a bandwidth for each coordinate."""
+    Q, K = Q / h, K / h
+    S = Q @ K.swapaxes(-1, -2) - (K**2).sum(axis=-1)[..., None, :] / 2
+    E = np.exp(S - S.max(axis=-1, keepdims=True))
+    return E / E.sum(axis=-1, keepdims=True)
+
+
+def with_differences(Q, K, h):
+    D = (Q[..., :, None, :] - K[..., None, :, :]) / h
+    S = -(D**2).sum(axis=-1) / 2
+    E = np.exp(S - S.max(axis=-1, keepdims=True))
+    return E / E.sum(axis=-1, keepdims=True)
+
+
+def one_longer(Q, K, h):
+    """The handicap as one more coordinate."""
+    Q, K = Q / h, K / h
+    long_Q = np.concatenate([Q, np.ones_like(Q[..., :1])], axis=-1)
+    long_K = np.concatenate([K, -(K**2).sum(axis=-1, keepdims=True) / 2], axis=-1)
+    S = np.einsum("...id,...jd->...ij", long_Q, long_K)
+    E = np.exp(S - S.max(axis=-1, keepdims=True))
+    return E / E.sum(axis=-1, keepdims=True)
+
+
+def cases(rng):
+    def case(*sizes, dtype: type = np.float64):
+        Q, K = (rng.normal(size=size).astype(dtype) for size in sizes)
+        return Q, K, rng.uniform(0.5, 2, size=sizes[0][-1:]).astype(dtype)
+
+    far = case((2, 3), (4, 3))
+    return {
+        "two queries, three keys": case((2, 2), (3, 2)),
+        "a batch of two": case((2, 3, 4), (2, 5, 4)),
+        "all sizes equal": case((3, 3, 3), (3, 3, 3)),
+        "queries far away": (far[0] + 60, far[1], far[2]),
+        "float32": case((2, 4), (3, 4), dtype=np.float32),
+    }
+
+
+LAWS = (laws.separate_batches(0, 1),)
+VARIANTS = """
+    with_differences
+    one_longer
+"""
+MISTAKES = """
+long keys without a handicap | These are the weights of a plain dot product. Half of a key's squared length has
+  to be taken away from its scores.
+    - (K**2).sum(axis=-1)[..., None, :] / 2 =>
+the whole squared length | The handicap is twice as large as it should be: half of the squared length is taken away.
+    (K**2).sum(axis=-1)[..., None, :] / 2 => (K**2).sum(axis=-1)[..., None, :]
+the handicap is a reward | Long keys gain here. Multiplied out, their squared length has a minus.
+    - (K**2).sum => + (K**2).sum
+the length, not its square | The square of a key's length is what the square multiplied out contains.
+    (K**2).sum(axis=-1)[..., None, :] / 2 => np.sqrt((K**2).sum(axis=-1))[..., None, :] / 2
+all coordinates alike | Every coordinate has a bandwidth, and here none of them has an effect.
+    Q, K = Q / h, K / h => Q, K = Q, K
+divided by h once | The products were divided by the bandwidth once. A square of a quotient divides by its square.
+    Q, K = Q / h, K / h => Q, K = Q / h**0.5, K / h**0.5
+multiplied by the bandwidth | A wide bandwidth should make a coordinate count less; here it counts more.
+    Q, K = Q / h, K / h => Q, K = Q * h, K * h
+only the queries divided | Query and key are compared coordinate by coordinate, so both are measured in its bandwidth.
+    Q, K = Q / h, K / h => Q, K = Q / h, K
+normalised over the queries | The weights of each key sum to one over the queries; those of each query should, over the
+  keys.
+    E.sum(axis=-1, keepdims=True) => E.sum(axis=-2, keepdims=True)
+"""

@@ -1,0 +1,95 @@
+"""Additive or dot product, scaled or not: who learns a lookup, as the width grows? (book: scoring-functions)
+
+Up to 16 pairs of a key and a value, and one key: say its value. What is looked up are symbols, whose vectors are
+learned, so every score may shape them as it likes; they start with entries of variance one. Batches hold lists of
+different lengths, padded. The figure is the share of right answers; who says the most frequent value of the list is
+right in the share `vote`.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from _runner import Experiment, main
+from torch import Tensor, nn
+
+from attnlib.data import tasks
+from attnlib.train.toy import TEST_SEED
+
+PAIRS, KEYS, VALUES, BATCH, SIZE = 16, 32, 8, 64, 2000
+WIDTHS = (4, 32, 128, 512)
+
+
+class Lookup(nn.Module):
+    """Attention from one symbol to a padded list of symbols, with a score of one's choice."""
+
+    def __init__(self, score: str, d_k: int) -> None:
+        super().__init__()
+        self.ask, self.hold = nn.Embedding(KEYS, d_k), nn.Embedding(KEYS, d_k)
+        self.shift = nn.Parameter(torch.zeros(d_k))
+        self.v = nn.Parameter(torch.randn(d_k) / math.sqrt(d_k))
+        self.score = score
+
+    def scores(self, Q: Tensor, K: Tensor) -> Tensor:
+        if self.score == "additive":
+            return torch.tanh(Q[:, :, None] + K[:, None] + self.shift) @ self.v
+        return Q @ K.mT / (math.sqrt(Q.shape[-1]) if self.score == "scaled" else 1)
+
+    def forward(self, query: Tensor, keys: Tensor, V: Tensor, real: Tensor) -> Tensor:
+        S = self.scores(self.ask(query), self.hold(keys))
+        return torch.softmax(S.masked_fill(~real, -torch.inf), dim=-1) @ V
+
+
+def padded(size: int, seed: int) -> tuple[Tensor, ...]:
+    """Queries, keys, values as one-hot vectors, which places are real, and the answers."""
+    data = tasks.lookup(size, n_pairs=PAIRS, n_keys=KEYS, n_values=VALUES, seed=seed)
+    right = data.weights[:, 0].argmax(-1)
+    lengths = np.random.default_rng(seed).integers(right + 1, PAIRS + 1)
+    real = np.arange(PAIRS) < lengths[:, None]
+    query, keys, values, target = map(torch.from_numpy, (data.query, data.keys, data.values, data.target))
+    V = nn.functional.one_hot(values, VALUES).float()
+    return query[:, None], keys, V, torch.from_numpy(real)[:, None], target
+
+
+def trial(*, seed: int, steps: int, lr: float, score: str, d_k: int) -> dict[str, Any]:
+    torch.manual_seed(seed)
+    model = Lookup(score, d_k)
+    optimizer = torch.optim.Adam(model.parameters(), lr=lr)
+    for step in range(steps):
+        *batch, target = padded(BATCH, TEST_SEED + 1 + seed * 10**6 + step)
+        said = model(*batch)[:, 0].gather(1, target[:, None])
+        loss = -torch.log(said + 1e-9).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    *batch, target = padded(SIZE, TEST_SEED)
+    with torch.no_grad():
+        O = model(*batch)[:, 0]
+    said = O.gather(1, target[:, None]).mean()
+    return {"accuracy": (O.argmax(-1) == target).float().mean().item(), "weight": said.item()}
+
+
+def vote() -> dict[str, Any]:
+    """The share of right answers of whoever says the most frequent value."""
+    _, _, V, real, target = padded(SIZE, TEST_SEED)
+    counts = (real.float() @ V)[:, 0]
+    return {"vote": round((counts.argmax(-1) == target).float().mean().item(), 4)}
+
+
+EXPERIMENT = Experiment(
+    name="scores",
+    question=str(__doc__).splitlines()[0].split(" (book")[0],
+    trial=trial,
+    arms={
+        f"d_k = {d_k}": {score: {"score": score, "d_k": d_k} for score in ("dot", "scaled", "additive")}
+        for d_k in WIDTHS
+    },
+    steps=100,
+    rates=(0.01, 0.03, 0.1),
+    settings={"pairs": PAIRS, "keys": KEYS, "values": VALUES, "batch": BATCH, "size": SIZE},
+    once=vote,
+)
+
+if __name__ == "__main__":
+    main(EXPERIMENT)
