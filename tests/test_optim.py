@@ -91,12 +91,14 @@ def test_a_penalty_inside_adam_is_pytorchs_weight_decay_of_adam(W):
     )
 
 
-def test_adafactor_is_that_of_pytorch(M):
+@pytest.mark.parametrize("rate", [1e-2, 0.5])  # from the fourth step on 1 / sqrt(t) is the smaller one
+@pytest.mark.parametrize("size", [1.0, 1e-5])
+def test_adafactor_is_that_of_pytorch(M, rate, size):
     same(
-        matrix_optim.adafactor,
+        lambda W, dW, state: matrix_optim.adafactor(W, dW, state, rate),
         matrix_optim.adafactor_state(M),
-        lambda P: torch.optim.Adafactor(P, lr=1e-2),
-        M,
+        lambda P: torch.optim.Adafactor(P, lr=rate),
+        size * M,
     )
 
 

@@ -59,7 +59,7 @@ def adafactor(
     t, tiny = state.t + 1, float(np.finfo(W.dtype).eps)
     new = t**-forgets
     rows = state.rows + new * ((dW**2).mean(axis=1, keepdims=True) - state.rows)
-    columns = state.columns + new * ((dW**2).mean(axis=0, keepdims=True) - state.columns)
+    columns = state.columns + new * ((dW**2).mean(axis=0) - state.columns)
     V = rows @ columns / max(float(rows.mean()), tiny)  #                 (d_in, d_out), of rank one
     U = dW / np.sqrt(np.maximum(V, tiny**2))
     U = U / max(1.0, _root_mean_square(U))
