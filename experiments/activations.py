@@ -32,6 +32,17 @@ def neighbours() -> nn.Module:
     return ConvolvedFeedForward(d_model=D, d_hidden=NEIGHBOURS)
 
 
+class ProductAlone(nn.Module):
+    """A gate that does not bend: two maps, multiplied number by number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.W_G, self.W_1, self.W_2 = nn.Linear(D, GATED), nn.Linear(D, GATED), nn.Linear(GATED, D)
+
+    def forward(self, X: Tensor) -> Tensor:
+        return self.W_2(self.W_G(X) * self.W_1(X))
+
+
 NETWORKS = {
     "ReLU": plain("relu"),
     "GELU": plain("gelu"),
@@ -41,6 +52,7 @@ NETWORKS = {
     "ReGLU": gated("relu"),
     "GEGLU": gated("gelu"),
     "SwiGLU": gated("swish"),
+    "product alone": ProductAlone,
     "neighbours": neighbours,
 }
 

@@ -4,6 +4,7 @@ Its parameters are stored in `attnlib/data/translation/`, and what it can do in 
 A checkpoint a minute: the same command goes on where it was stopped.
 
     python experiments/translation.py                # all of it
+    python experiments/translation.py --others       # as well from three other starts; stores what these can do
     python experiments/translation.py --steps 300    # a shorter schedule, for trying; stores nothing in the package
 """
 
@@ -23,7 +24,7 @@ from attnlib.models.encoder_decoder import EncoderDecoder
 from attnlib.models.translator import FOLDER, LENGTHS, translator_config
 from attnlib.train.translation import accuracy, sequence_loss
 
-STEPS, BATCH, SENTENCES, WARMUP, SEED = 6000, 64, 100_000, 200, 0
+STEPS, BATCH, SENTENCES, WARMUP, SEED, OTHERS = 6000, 64, 100_000, 200, 0, (1, 2, 3)
 RATE, CLIP, BETAS = 4e-3, 1.0, (0.9, 0.98)
 EVERY = 60.0  # seconds between checkpoints
 LOOK = 200  # steps between measurements of the curve
@@ -45,9 +46,9 @@ def encoded(pairs: list[Pair]) -> Batch:
 class Training:
     """A model on its way, which a file can hold."""
 
-    def __init__(self, file: Path) -> None:
-        torch.manual_seed(SEED)
-        self.file, self.model = file, EncoderDecoder(translator_config())
+    def __init__(self, file: Path, seed: int = SEED) -> None:
+        torch.manual_seed(seed)
+        self.file, self.seed, self.model = file, seed, EncoderDecoder(translator_config())
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=RATE, betas=BETAS)
         self.step, self.seconds, self.curve = 0, 0.0, list[dict[str, float]]()
         if file.is_file():
@@ -80,8 +81,8 @@ def train(training: Training, steps: int) -> None:
     """All steps that are left."""
     source, target = source_vocab(), target_vocab()
     watched = encoded(corpus(500, lengths=LENGTHS, split="valid", seed=1))
-    pairs = corpus(SENTENCES, lengths=LENGTHS, seed=SEED)
-    endless = batches(pairs, source, target, BATCH, seed=SEED, epochs=None)
+    pairs = corpus(SENTENCES, lengths=LENGTHS, seed=training.seed)
+    endless = batches(pairs, source, target, BATCH, seed=training.seed, epochs=None)
     kept = time.monotonic()
     for data in islice(endless, training.step, steps):
         begun = time.process_time()
@@ -107,31 +108,53 @@ def by_length(model: EncoderDecoder, size: int) -> dict[str, Any]:
     return {"lengths": lengths, "exact": [round(accuracy(model, data).exact, 4) for data in tests]}
 
 
+def reached(model: EncoderDecoder) -> dict[str, Any]:
+    """What a model can do with sentences that it was never trained on."""
+    held_out = accuracy(model, encoded(corpus(2000, lengths=LENGTHS, split="test", seed=3)))
+    return {
+        "held_out": {key: round(value, 4) for key, value in held_out._asdict().items()},
+        "by_length": by_length(model, 500),
+    }
+
+
+def rounded(model: EncoderDecoder) -> dict[str, torch.Tensor]:
+    """The parameters in bfloat16; from now on they are the model's, too."""
+    values = {key: value.to(torch.bfloat16) for key, value in model.state_dict().items()}
+    values.pop("unembed.weight")  # tied: the table of the French words
+    model.load_state_dict(values, strict=False)
+    return values
+
+
 def store(training: Training) -> None:
-    """Parameters in bfloat16, and what the rounded parameters reach on sentences never trained on."""
+    """The rounded parameters, and what they reach."""
     from safetensors.torch import save_file
 
     FOLDER.mkdir(exist_ok=True)
-    rounded = {key: value.to(torch.bfloat16) for key, value in training.model.state_dict().items()}
-    rounded.pop("unembed.weight")  # tied: the table of the French words
-    save_file({key: value.contiguous() for key, value in rounded.items()}, FOLDER / "model.safetensors")
-    training.model.load_state_dict(rounded, strict=False)
-    held_out = encoded(corpus(2000, lengths=LENGTHS, split="test", seed=3))
+    values = rounded(training.model)
+    save_file({key: value.contiguous() for key, value in values.items()}, FOLDER / "model.safetensors")
     data = {
         "settings": {"steps": STEPS, "batch": BATCH, "sentences": SENTENCES, "lengths": LENGTHS, "rate": RATE,
                      "warmup": WARMUP, "betas": BETAS, "clip": CLIP},
         "curve": training.curve,
-        "held_out": {key: round(value, 4) for key, value in accuracy(training.model, held_out)._asdict().items()},
-        "by_length": by_length(training.model, 500),
+        **reached(training.model),
     }  # fmt: skip
     print(data["held_out"], data["by_length"])
-    save_result(
-        "translation",
-        data,
-        seeds=[SEED],
-        command="python experiments/translation.py",
-        seconds=training.seconds,
-    )
+    command = "python experiments/translation.py"
+    save_result("translation", data, seeds=[SEED], command=command, seconds=training.seconds)
+
+
+def store_others(work: Path) -> None:
+    """Train from other starts, on other sentences; what these models reach."""
+    found, seconds = [], 0.0
+    for seed in OTHERS:
+        training = Training(work / f"steps-{STEPS}-seed-{seed}.pt", seed)
+        train(training, STEPS)
+        rounded(training.model)
+        found.append(reached(training.model))
+        seconds += training.seconds
+        print(seed, found[-1], flush=True)
+    command = "python experiments/translation.py --others"
+    save_result("translation_others", {"starts": found}, seeds=OTHERS, command=command, seconds=seconds)
 
 
 def main() -> None:
@@ -142,9 +165,13 @@ def main() -> None:
         "--work", type=Path, default=Path("_build/translation"), help="where the checkpoint is"
     )
     parser.add_argument("--steps", type=int, default=STEPS, help="length of the schedule")
+    parser.add_argument("--others", action="store_true", help="train from three other starts")
     asked = parser.parse_args()
     torch.set_num_threads(1)
     asked.work.mkdir(parents=True, exist_ok=True)
+    if asked.others:
+        store_others(asked.work)
+        return
     training = Training(asked.work / f"steps-{asked.steps}.pt")
     train(training, asked.steps)
     if asked.steps == STEPS:

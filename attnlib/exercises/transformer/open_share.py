@@ -1,0 +1,88 @@
+"""Units that learn nothing
+
+write · ★★ · 8 min · 04-transformer/11-activations-and-gates
+
+X (b, n, d) is a batch of texts, W (d, h) and c (h,) are the map of a feed-forward network into its wide room, and the
+bend there is a ReLU, whose slope at zero counts as zero. Return an array of h numbers: for each hidden unit, the
+share of the batch's tokens that hand a gradient back to it, whatever the loss is.
+
+1. What does a ReLU hand back to a number that it has set to zero?
+2. Look at the numbers before the bend. Which of them get through?
+3. A unit's weights are shared by all tokens of all texts, so take the mean over both axes of tokens.
+
+A unit with the share 0 is dead for this batch. If it is dead for every text of the training, no step will ever wake it,
+unless the layers before it move. GELU or swish would still hand it a gradient, if a small one.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def open_share(X, W, c):
+    """From which share of the tokens each hidden unit gets a gradient; X (b, n, d), W (d, h), c (h,)."""
+    Z = X @ W + c
+    return (Z > 0).mean(axis=(0, 1))
+
+
+def counted(X, W, c):
+    b, n, d = X.shape
+    Z = X.reshape(b * n, d) @ W + c
+    return np.count_nonzero(np.maximum(Z, 0), axis=0) / (b * n)
+
+
+def closed(X, W, c):
+    Z = (X @ W + c).reshape(-1, len(c))
+    return 1 - np.mean(Z <= 0, axis=0)
+
+
+def cases(rng):
+    def parts(*size, down=0.3):
+        X, W, c = drawn(rng, size[:3], size[2:], size[3:])
+        return X, W, c - down
+
+    X, W, c = parts(2, 3, 4, 5)
+    a_word_of_zeros = X.copy()
+    a_word_of_zeros[0, 1] = 0
+    return {
+        "five units": (X, W, c),
+        "two texts of one token": parts(2, 1, 3, 5),
+        "long texts": parts(2, 7, 3, 6),
+        "one text": parts(1, 4, 3, 5),
+        "all sizes equal": parts(3, 3, 3, 3),
+        "a token at zero": (a_word_of_zeros, W, np.array([0, 0, -0.2, 0.2, 0])),
+        "mostly silent": parts(2, 5, 4, 6, down=3.0),
+    }
+
+
+VARIANTS = """
+    counted
+    closed
+"""
+MISTAKES = """
+the silent share | These are the shares of the tokens that do *not* get through.
+    Z > 0 => Z <= 0
+the bias is forgotten | The bias moves a unit's numbers before the bend, and can silence it.
+    X @ W + c => X @ W
+the bias is taken away | The bias is added.
+    X @ W + c => X @ W - c
+zero gets through | A number that is exactly zero before the bend has the slope zero, too, by the rule of the task.
+    Z > 0 => Z >= 0
+how much gets through | That is the mean of what gets through. The slope of a ReLU does not depend on how large a
+  number is: ask only whether it gets through.
+    (Z > 0).mean => np.maximum(Z, 0).mean
+the mean before the bend | That is the mean before the bend.
+    (Z > 0).mean => Z.mean
+a number, no share | That is how many tokens get through. Divide by the number of tokens.
+    .mean(axis=(0, 1)) => .sum(axis=(0, 1))
+one share for each text | Each text got shares of its own. A unit's weights are shared by all texts.
+    axis=(0, 1) => axis=1
+one share for each place | Each place got shares of its own. A unit's weights are shared by all places.
+    axis=(0, 1) => axis=0
+one share for each token | For each token that is the share of the units that it opens. Asked for is one number a unit.
+    axis=(0, 1) => axis=-1
+one share for all units | All units together got one number. Each unit has its own.
+    axis=(0, 1) => axis=None
+alive or not | That says whether any token gets through. Asked for is how many of them, as a share.
+    (Z > 0).mean(axis=(0, 1)) => (Z > 0).any(axis=(0, 1)) * 1.0
+"""
