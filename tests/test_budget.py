@@ -14,6 +14,7 @@ import budget  # noqa: E402
 
 HELD = (  # the chapters and pages that are written as lessons
     "01-foundations/3",
+    "01-foundations/1",
     "01-foundations/2",
     "01-foundations/4",
     "01-foundations/5",

@@ -1,6 +1,6 @@
 r"""One step of a gated unit
 
-write · ★★ · 15 min · 01-foundations/1-the-bottleneck · after foundations.rnn-step
+write · ★★ · 15 min · 01-foundations/11-what-a-state-keeps
 
 Write one step of a GRU. W_x is (d_in, 3d), W_h is (d, 3d), b_x and b_h are (3d,), each with three blocks:
 reset r, update z, candidate g. $r$ and $z$ are sigmoids of the sums of their blocks, $g = \tanh(a_g + r
