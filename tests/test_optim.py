@@ -9,7 +9,7 @@ import torch
 from attnlib.models.gpt import GPT, GPTConfig
 from attnlib.reference import matrix_optim, optim
 from attnlib.testing import assert_close, tolerance
-from attnlib.train.optim import decay_groups
+from attnlib.train.optim import Together, decay_groups, muon_and_adamw
 
 STEPS, D_IN, D_OUT = 100, 3, 5
 PRESETS = {name: getattr(optim, name) for name in ("KINGMA_BA_2014", "VASWANI_2017", "BROWN_2020")}
@@ -229,3 +229,81 @@ def test_maps_decay_and_biases_norms_and_embeddings_do_not(tied):
     others = {names[id(one)] for one in spared["params"]}
     assert others == set(names.values()) - found - {"norm.bias"}
     torch.optim.AdamW([decays, spared], lr=0.1)
+
+
+def small(**options):
+    torch.manual_seed(0)
+    return GPT(GPTConfig(vocab=11, longest=5, d_model=6, n_heads=2, n_layers=1, **options))
+
+
+def made(model, optimizer, schedule, steps):
+    """Some steps on the same rows."""
+    rows = torch.arange(12).reshape(2, 6) % 11
+    for _ in range(steps):
+        optimizer.zero_grad()
+        scores = model(rows[:, :-1]).flatten(0, 1)
+        torch.nn.functional.cross_entropy(scores, rows[:, 1:].flatten()).backward()
+        optimizer.step()
+        schedule.step()
+
+
+def halving(optimizer):
+    return torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
+
+
+def test_muon_turns_the_maps_of_the_blocks_and_adamw_moves_the_rest():
+    model = small(tied=False)
+    muon, adamw = muon_and_adamw(model, model.blocks).optimizers
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    found = [[names[id(p)] for group in one.param_groups for p in group["params"]] for one in (muon, adamw)]
+    assert set(found[0]) == {name for name in names.values() if ".W_" in name and name.endswith("weight")}
+    assert sorted(found[0] + found[1]) == sorted(names.values())
+    decays = {
+        id(p): group["weight_decay"]
+        for one in (muon, adamw)
+        for group in one.param_groups
+        for p in group["params"]
+    }
+    assert {names[key] for key, decay in decays.items() if decay} == {*found[0], "unembed.weight"}
+
+
+def test_two_optimisers_together_are_the_two_alone():
+    both, alone = small(), small()
+    for one, other in zip(both.parameters(), alone.parameters(), strict=True):
+        assert torch.equal(one, other)
+    optimizer, parts = muon_and_adamw(both, both.blocks), muon_and_adamw(alone, alone.blocks).optimizers
+    made(both, optimizer, halving(optimizer), 3)
+
+    class Loose:  # one behind the other, by hand
+        zero_grad = staticmethod(lambda: [one.zero_grad() for one in parts])
+        step = staticmethod(lambda: [one.step() for one in parts])
+
+    schedules = [halving(one) for one in parts]
+    Loose.schedule = type("", (), {"step": staticmethod(lambda: [one.step() for one in schedules])})
+    made(alone, Loose, Loose.schedule, 3)
+    assert all(
+        torch.equal(one, other) for one, other in zip(both.parameters(), alone.parameters(), strict=True)
+    )
+    assert [group["lr"] for group in optimizer.param_groups] == [0.02 / 8, 3e-3 / 8]
+
+
+def test_two_optimisers_go_on_from_their_state():
+    whole, begun = small(), small()
+    optimizer = muon_and_adamw(whole, whole.blocks)
+    made(whole, optimizer, halving(optimizer), 5)
+    first = muon_and_adamw(begun, begun.blocks)
+    schedule = halving(first)
+    made(begun, first, schedule, 2)
+    again = muon_and_adamw(begun, begun.blocks)
+    second = halving(again)
+    again.load_state_dict(first.state_dict())
+    second.load_state_dict(schedule.state_dict())
+    made(begun, again, second, 3)
+    assert all(
+        torch.equal(one, other) for one, other in zip(whole.parameters(), begun.parameters(), strict=True)
+    )
+
+
+def test_together_they_compute_no_loss_again():
+    with pytest.raises(ValueError, match="Together: step takes no closure; got"):
+        Together(torch.optim.SGD([torch.zeros(1)], lr=0.1)).step(lambda: 0.0)
