@@ -236,15 +236,15 @@ def small(**options):
     return GPT(GPTConfig(vocab=11, longest=5, d_model=6, n_heads=2, n_layers=1, **options))
 
 
-def made(model, optimizer, schedule, steps):
+def made(model, optimizers, schedules, steps):
     """Some steps on the same rows."""
     rows = torch.arange(12).reshape(2, 6) % 11
     for _ in range(steps):
-        optimizer.zero_grad()
+        model.zero_grad()
         scores = model(rows[:, :-1]).flatten(0, 1)
         torch.nn.functional.cross_entropy(scores, rows[:, 1:].flatten()).backward()
-        optimizer.step()
-        schedule.step()
+        for one in (*optimizers, *schedules):
+            one.step()
 
 
 def halving(optimizer):
@@ -272,15 +272,8 @@ def test_two_optimisers_together_are_the_two_alone():
     for one, other in zip(both.parameters(), alone.parameters(), strict=True):
         assert torch.equal(one, other)
     optimizer, parts = muon_and_adamw(both, both.blocks), muon_and_adamw(alone, alone.blocks).optimizers
-    made(both, optimizer, halving(optimizer), 3)
-
-    class Loose:  # one behind the other, by hand
-        zero_grad = staticmethod(lambda: [one.zero_grad() for one in parts])
-        step = staticmethod(lambda: [one.step() for one in parts])
-
-    schedules = [halving(one) for one in parts]
-    Loose.schedule = type("", (), {"step": staticmethod(lambda: [one.step() for one in schedules])})
-    made(alone, Loose, Loose.schedule, 3)
+    made(both, [optimizer], [halving(optimizer)], 3)
+    made(alone, parts, [halving(one) for one in parts], 3)
     assert all(
         torch.equal(one, other) for one, other in zip(both.parameters(), alone.parameters(), strict=True)
     )
@@ -290,15 +283,15 @@ def test_two_optimisers_together_are_the_two_alone():
 def test_two_optimisers_go_on_from_their_state():
     whole, begun = small(), small()
     optimizer = muon_and_adamw(whole, whole.blocks)
-    made(whole, optimizer, halving(optimizer), 5)
+    made(whole, [optimizer], [halving(optimizer)], 5)
     first = muon_and_adamw(begun, begun.blocks)
     schedule = halving(first)
-    made(begun, first, schedule, 2)
+    made(begun, [first], [schedule], 2)
     again = muon_and_adamw(begun, begun.blocks)
     second = halving(again)
     again.load_state_dict(first.state_dict())
     second.load_state_dict(schedule.state_dict())
-    made(begun, again, second, 3)
+    made(begun, [again], [second], 3)
     assert all(
         torch.equal(one, other) for one, other in zip(whole.parameters(), begun.parameters(), strict=True)
     )
