@@ -7,12 +7,14 @@ import pytest
 
 from attnlib.data.anomaly import odd_one_out, set_anomaly
 from attnlib.data.offsets import retrieve_offsets
-from attnlib.data.recall import associative_recall, induction
+from attnlib.data.recall import associative_recall, induction, returning_piece
+from attnlib.data.tasks import SequenceTask
 
 TOKENS = {
     "recall": lambda seed: associative_recall(53, 5, 11, 7, n_queries=3, seed=seed),
     "one query": lambda seed: associative_recall(53, 5, 11, 7, seed=seed),
     "induction": lambda seed: induction(53, 11, 17, seed=seed),
+    "a piece": lambda seed: returning_piece(53, 17, 13, shortest=3, longest=5, seed=seed),
 }
 
 
@@ -87,6 +89,29 @@ def test_no_fixed_distance_solves_induction():
     assert share.max() < 0.5 and (share > 0).sum() == 6
 
 
+def longest_unseen_is_right(task: SequenceTask) -> float:
+    """How often the answer is the symbol of the text that was last seen longest ago: a rule without any pattern."""
+    found = []
+    for b, i in zip(*task.mask.nonzero(), strict=True):
+        last = {symbol: place for place, symbol in enumerate(task.source[b, : i + 1].tolist())}
+        found.append(min(last, key=last.__getitem__) == task.target[b, i])
+    return float(np.mean(found))
+
+
+def test_what_was_not_seen_for_longest_solves_a_text_that_returns_whole_and_not_a_piece_that_returns():
+    assert longest_unseen_is_right(induction(100, 12, 20, seed=3)) == 1
+    piece = returning_piece(500, 17, 13, shortest=3, longest=5, seed=3)
+    assert longest_unseen_is_right(piece) < 0.35
+
+
+def test_a_piece_returns_wherever_it_likes():
+    task = returning_piece(2000, 17, 13, shortest=3, longest=5, seed=3)
+    _, i, j = task.weights.nonzero()
+    share = np.bincount(i - j) / len(i)
+    assert share.max() < 0.25 and share.nonzero()[0].tolist() == list(range(2, 14))
+    assert {2, 3, 4} == set(task.mask.sum(axis=1)) and set(j) == set(range(1, 14))
+
+
 def test_keys_and_values_are_different_tokens_and_keys_differ():
     task = associative_recall(53, 5, 11, 7, n_queries=5, seed=1)
     keys, values, asked = task.source[:, 0:10:2], task.source[:, 1:10:2], task.source[:, 10:]
@@ -106,6 +131,9 @@ def test_the_number_of_inputs_agrees_with_listing_them():
     assert retrieve_offsets(1, 3, 2, (-1, 1)).n_inputs == len(list(itertools.product(range(2), repeat=3)))
     assert associative_recall(1, 2, 3, 2).n_inputs == different(associative_recall(3000, 2, 3, 2).source)
     assert induction(1, 5, 4).n_inputs == different(induction(3000, 5, 4).source)
+    piece = {"shortest": 2, "longest": 2}
+    texts = different(returning_piece(9000, 5, 3, **piece).source)
+    assert returning_piece(1, 5, 3, **piece).n_inputs == texts == 3 * 6
 
 
 def test_a_seed_fixes_the_data():
@@ -138,6 +166,10 @@ def test_a_seed_fixes_the_data():
         (
             lambda: induction(1, 6, 4),
             "induction: at least 4 positions and length - 1 different symbols are needed",
+        ),
+        (
+            lambda: returning_piece(1, 9, 12, shortest=3, longest=5),
+            "returning_piece: 2 <= shortest <= longest, twice the longest within length.*longest=5, length=9",
         ),
     ],
 )

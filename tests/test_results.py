@@ -325,6 +325,7 @@ SMALL = {  # an arm of each experiment on the shared runner, and what makes its 
     "one_head": ("induction", "1 head", {"size": 20}),
     "pruning": ("recall", "three layers", {"size": 5, "orders": 2}),
     "block": ("four layers", "no norm", {}),
+    "circuit": ("a piece returns", "two layers of 2 heads", {"size": 20}),
     "where_am_i": ("positions", "rotary", {}),
 }
 

@@ -1,7 +1,7 @@
 """Tasks that are solved by looking for a token, not for a place: associative recall and induction.
 
-Book: patterns-and-entropy. In one sequence of tokens the answer stands *behind* the token that is looked for, so
-one layer of attention tells each token what stood before it, and the next can look for that. (In
+Book: patterns-and-entropy, a-circuit. In one sequence of tokens the answer stands *behind* the token that is looked
+for, so one layer of attention tells each token what stood before it, and the next can look for that. (In
 `attnlib.data.tasks.lookup` keys and values come apart, and one layer is enough.)
 """
 
@@ -69,6 +69,44 @@ def induction(size: int, length: int, n_symbols: int, *, seed: int = 0) -> Seque
     chance = blind_accuracy(length, n_symbols)
     n_inputs = sum(math.perm(n_symbols, p) for p in range(shortest, length))
     return _answers_at(source, place, chance, n_inputs)
+
+
+def returning_piece(
+    size: int, length: int, n_symbols: int, *, shortest: int, longest: int, seed: int = 0
+) -> SequenceTask:
+    """Noise, a piece, noise, the same piece again, noise: inside the repetition each next symbol is known.
+
+    The symbols of a piece differ from each other and do not occur in the noise. Its length, shortest ... longest, and
+    both its places are drawn for each sequence, so that neither a fixed distance nor "what has not come again yet"
+    solves the task. Outputs count at the repeated symbols but the last. `n_inputs` counts the ways to draw.
+
+    >>> task = returning_piece(1, 9, n_symbols=12, shortest=3, longest=4)
+    >>> where = task.weights[0].argmax(axis=1)[task.mask[0]]
+    >>> bool((task.source[0, where - 1] == task.source[0][task.mask[0]]).all()), int(task.mask.sum()) in (2, 3)
+    (True, True)
+    """
+    if not (2 <= shortest <= longest <= length // 2 and longest < n_symbols):
+        raise ValueError(
+            "returning_piece: 2 <= shortest <= longest, twice the longest within length, and a symbol left for noise; "
+            f"got {shortest=}, {longest=}, {length=}, {n_symbols=}."
+        )
+    rng = np.random.default_rng(seed)
+    symbols = _different(rng, size, n_symbols, n_symbols)
+    m = rng.integers(shortest, longest + 1, size=(size, 1))
+    first, second = np.sort(rng.integers(length - 2 * m + 1, size=(size, 2)), axis=1).T[..., None]
+    second = second + m
+    position = np.arange(length)
+    noise = m + (rng.random((size, length)) * (n_symbols - m)).astype(int)
+    again = (position >= second) & (position < second + m)
+    once = (position >= first) & (position < first + m)
+    which = np.where(once, position - first, np.where(again, position - second, noise))
+    place = np.where(again & (position < second + m - 1), position - second + first + 1, -1)
+    lengths = range(shortest, longest + 1)
+    n_inputs = sum(
+        math.comb(length - 2 * k + 2, 2) * math.perm(n_symbols, k) * (n_symbols - k) ** (length - 2 * k)
+        for k in lengths
+    )
+    return _answers_at(np.take_along_axis(symbols, which, 1), place, 2 / length, n_inputs)
 
 
 def _different(rng: np.random.Generator, size: int, count: int, among: int) -> Int[Array, "b count"]:

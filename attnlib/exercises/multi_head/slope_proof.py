@@ -1,6 +1,6 @@
 """A slope is not a fall
 
-prove · ★★ · 15 min · 03-multi-head/5-heads-at-work · after multi-head.gate-gradient
+prove · ★★ · 15 min · 03-multi-head/5-heads-at-work
 
 Let $L(g)$ be the loss with the gate $g$ on one head. Show that for small changes of the gate the slope
 $L'(1)$ predicts the change of the loss, and give an example with squared error in which $L'(1) = 0$

@@ -1,0 +1,35 @@
+r"""A large table of few numbers
+
+predict · ★★ · 5 min · 03-multi-head/4-a-circuit · after multi-head.rank-proof
+
+GPT-2 small has 50,257 tokens, vectors of 768 numbers, and heads that are 64 wide. The table of who asks for what
+through two heads, $\mathbf{C}_{QK}$, has a row and a column for each token. How large can its rank be at most?
+
+1. The table is a product of matrices. Which sizes do they have, one after the other?
+2. The rank of a product is at most the smallest width that everything has to pass.
+3. It passes $\mathbf{E}$, 768 wide, then queries and keys of the second head, and on the other side values of
+   the first.
+
+At most 64: the queries of the second head are 64 wide, and so are the values of the first. Yet a table of low
+rank can have its largest number on the diagonal in every row: on the page 26 letters manage with heads that are
+16 wide.
+"""
+
+
+def answer():
+    vocabulary, d_model, d_k, d_v = 50_257, 768, 64, 64
+    return min(vocabulary, d_model, d_k, d_v)
+
+
+MISTAKES = """
+the width of the model | The embedding is 768 wide, but what comes behind it is narrower.
+    = 768
+both widths added | A product passes one width after the other; the smallest counts, not the sum.
+    = 128
+both widths multiplied | The rank of a product is at most the smallest width on its way.
+    = 64 * 64
+the vocabulary | The table has as many rows, but they are all made of far fewer numbers.
+    = 50257
+all heads together | Twelve heads have twelve such tables. One passes one head of each layer.
+    = 12 * 64 - 1
+"""

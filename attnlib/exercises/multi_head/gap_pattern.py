@@ -1,0 +1,80 @@
+"""A pattern with a gap
+
+write · ★★ · 12 min · 03-multi-head/4-a-circuit · after multi-head.circuit-repair
+
+Now the pattern has a gap: after "A x B" comes, later, "A y", and B is to be said, whatever x and y are. So the head
+at a place has to look where the token *two* before is the token *one* before itself. For the tokens (n) return its
+weights (n, n): even over all such places up to its own, and a row of zeros where there is none.
+
+1. For i = 5, which token is "A"? For which j is tokens[j - 2] the same?
+2. Compare all pairs at once: one axis for those who ask, one for those who are asked.
+3. Places 0 and 1 have nobody two before, place 0 nobody one before. Then j <= i, and divide each row by its sum.
+
+Each token needs one more thing written by a first layer: who stood two before. What the second layer asks for is
+now itself something that a first layer wrote: queries are composed here as well as keys.
+"""
+
+import numpy as np
+
+
+def gap_weights(tokens):
+    """The weights (n, n) of a head that looks where the token two before is the one before its own place."""
+    n = len(tokens)
+    match = np.zeros((n, n))
+    match[1:, 2:] = tokens[:-1, None] == tokens[None, :-2]
+    match = np.tril(match)
+    return match / np.maximum(match.sum(axis=1, keepdims=True), 1)
+
+
+def place_by_place(tokens):
+    n = len(tokens)
+    P = np.zeros((n, n))
+    for i in range(1, n):
+        found = [j for j in range(2, i + 1) if tokens[j - 2] == tokens[i - 1]]
+        for j in found:
+            P[i, j] = 1 / len(found)
+    return P
+
+
+def with_indices(tokens):
+    i, j = np.indices((len(tokens), len(tokens)))
+    match = (tokens[j - 2] == tokens[i - 1]) & (j >= 2) & (i >= 1) & (j <= i)
+    return match / match.sum(axis=1, keepdims=True).clip(min=1)
+
+
+def cases(rng):
+    return {
+        "A x B, then A y": (np.array([5, 1, 8, 3, 5, 2]),),
+        "two places to look at": (np.array([4, 1, 7, 4, 2, 9, 4, 3]),),
+        "nothing to find": (np.array([1, 2, 3, 4]),),
+        "the same all the time": (np.array([6, 6, 6, 6, 6]),),
+        "a long text": (rng.integers(4, size=13),),
+    }
+
+
+VARIANTS = """
+    place_by_place
+    with_indices
+"""
+MISTAKES = """
+no gap | These are the weights for "A B ... A": one before the key is compared with the asking token itself.
+    match[1:, 2:] = tokens[:-1, None] == tokens[None, :-2] => match[:, 1:] = tokens[:, None] == tokens[None, :-1]
+asks with its own token | The token at the place itself is y, which may be anything. The one before it is A.
+    match[1:, 2:] = tokens[:-1, None] => match[:, 2:] = tokens[:, None]
+one before the key | B stands two behind A: the token two before has to be the same.
+    match[1:, 2:] = tokens[:-1, None] == tokens[None, :-2] => match[1:, 1:] = tokens[:-1, None] == tokens[None, :-1]
+two before both | It compared the token two before with the token two before. Of the place that asks, the one
+  before counts.
+    match[1:, 2:] = tokens[:-1, None] == => match[2:, 2:] = tokens[:-2, None] ==
+looks ahead | A place may look at itself and at what came before it.
+    match = np.tril(match) => match = match
+not at its own place | In "A A B" the place of B is one that fits, also for B itself.
+    np.tril(match) => np.tril(match, k=-1)
+not shared out | The rows do not sum to one: the weight is shared evenly among the places that fit.
+    return match / np.maximum(match.sum(axis=1, keepdims=True), 1) => return match
+shared out by columns | Each *row* sums to one: who looks shares out its weight.
+    axis=1 => axis=0
+queries and keys exchanged | Rows ask and columns are looked at.
+    return match / np.maximum(match.sum(axis=1, keepdims=True), 1)
+        => return (match / np.maximum(match.sum(axis=1, keepdims=True), 1)).T
+"""

@@ -1,0 +1,89 @@
+"""Which vector brings it back?
+
+write · ★★ · 15 min · 03-multi-head/4-a-circuit · after multi-head.gap-pattern
+
+A text was spoiled, and a later head no longer looks at place `where`. X (n, d) is the stream of the spoiled text
+before that head, in which `bad` (h, n, d), what each of h earlier heads wrote at each place, is contained. In the whole
+text they had written `clean` (h, n, d). The later head asks with q (d_k), its keys are X W_K, and it scores as usual,
+divided by the root of d_k; every place may be looked at. Put back one head at one place at a time: return the weight on
+`where`, (h, n). `softmax` is there.
+
+1. What is in the stream at place i once head k says there what it said in the whole text?
+2. Only one row of the stream changes, so only one score does.
+3. The stream is a sum: take `bad[k, i]` away, add `clean[k, i]`, and leave all other places as they are.
+
+One number for each head and place is a map of where a piece of information lies. Try it on a trained model
+before you believe a picture of weights.
+"""
+
+import math
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+from attnlib.exercises.kit.given import softmax
+
+
+def patched_weight(X, clean, bad, q, W_K, where):
+    """(h, n): the later head's weight on `where`, with what one head wrote at one place put back."""
+    h, n, _ = clean.shape
+    found = np.empty((h, n))
+    for k in range(h):
+        for i in range(n):
+            stream = X.copy()
+            stream[i] = stream[i] + clean[k, i] - bad[k, i]
+            found[k, i] = softmax(stream @ W_K @ q / math.sqrt(len(q)))[where]
+    return found
+
+
+def one_score_at_a_time(X, clean, bad, q, W_K, where):
+    ask = W_K @ q / math.sqrt(len(q))
+    change = (clean - bad) @ ask
+    S = X @ ask + change[..., None] * np.eye(len(X))
+    return softmax(S)[..., where]
+
+
+def all_at_once(X, clean, bad, q, W_K, where):
+    n = len(X)
+    streams = X + np.einsum("knd,nm->knmd", clean - bad, np.eye(n))
+    return softmax(np.einsum("knmd,de,e->knm", streams, W_K, q) / len(q) ** 0.5)[:, :, where]
+
+
+def cases(rng):
+    def case(h, n, d, d_k, where):
+        return *drawn(rng, (n, d), (h, n, d), (h, n, d), d_k, (d, d_k)), where
+
+    return {
+        "two heads, three places": case(2, 3, 4, 2, 1),
+        "more heads than places": case(5, 3, 2, 3, 0),
+        "one head": case(1, 4, 3, 2, 3),
+        "all sizes equal": case(3, 3, 3, 3, 2),
+    }
+
+
+VARIANTS = """
+    one_score_at_a_time
+    all_at_once
+"""
+MISTAKES = """
+added on top | What the head had said in the spoiled text is still in the stream: it is replaced, not added to.
+    - bad[k, i] =>
+taken out only | What was said in the spoiled text is gone, but nothing was put in its place.
+    + clean[k, i] - bad[k, i] => - bad[k, i]
+the wrong way round | What was clean was taken away, and what was bad added.
+    + clean[k, i] - bad[k, i] => - clean[k, i] + bad[k, i]
+everything else lost | The place keeps what all the others wrote there.
+    stream[i] = stream[i] + clean[k, i] - bad[k, i] => stream[i] = clean[k, i]
+at all places at once | One head at *one* place is put back at a time.
+    stream[i] = stream[i] + clean[k, i] - bad[k, i] => stream = stream + clean[k] - bad[k]
+all heads at once | *One* head at one place is put back at a time.
+    clean[k, i] - bad[k, i] => clean[:, i].sum(axis=0) - bad[:, i].sum(axis=0)
+√d_k is missing | The scores were not divided by the root of d_k.
+    / math.sqrt(len(q)) =>
+scaled by √d | Divide by the root of the width of the query, not of the stream.
+    math.sqrt(len(q)) => math.sqrt(X.shape[1])
+the weight of the place that was patched | The weight on `where` is asked for, wherever the vector was put back.
+    [where] => [i]
+earlier ones stay | Each time the spoiled text is the start: what was put back before must be gone again.
+    stream = X.copy() => stream = X if k == i == 0 else stream
+"""

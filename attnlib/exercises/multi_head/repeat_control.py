@@ -1,0 +1,37 @@
+"""One length is no control
+
+predict · ★ · 4 min · 03-multi-head/4-a-circuit
+
+Somebody feeds a model 50 random tokens and then the same 50 again. A head gives 0.6 of its weight to the place 49
+back, where the token stands that came behind the earlier occurrence. "An induction head", he says. Another reader
+answers: "It may look 49 places back, whatever stands there." Which one experiment tells the two apart?
+
+1. On these texts, at which place does the one head look, and at which the other?
+2. What must change so that the two places are no longer the same?
+3. Other tokens, other seeds and more texts leave the distance as it is. What changes the distance?
+
+Let the same model read 30 random tokens twice. A head that completes now looks 29 back, one that counts still 49.
+Every control asks this way: find what the other explanation depends on, and change that alone.
+"""
+
+CHOICES = (
+    "other random tokens, again 50 and the same 50",
+    "30 random tokens and the same 30",
+    "the same texts, in a model with another seed",
+    "ten times as many texts of this kind",
+)
+
+
+def answer():
+    return CHOICES[1]
+
+
+CHOICES = CHOICES
+MISTAKES = """
+other tokens | The place 49 back would still be the place behind the earlier occurrence: both explain what is seen.
+    = CHOICES[0]
+another model | That asks whether other models do the same, whatever it is.
+    = CHOICES[2]
+more of the same | More texts make 0.6 more exact. They do not say what the head follows.
+    = CHOICES[3]
+"""
