@@ -18,7 +18,7 @@ import numpy as np
 
 
 def even_shares(n):
-    """(n,): the share of the weight at each distance back, if each row is even over what it may see."""
+    """(n,): the share of the weight at each distance, for even causal rows."""
     weight = 1 / np.arange(1, n + 1)
     return weight[::-1].cumsum()[::-1] / n
 

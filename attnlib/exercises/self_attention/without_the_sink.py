@@ -22,7 +22,7 @@ from attnlib.exercises.kit.given import softmax
 
 
 def evenness_of_the_rest(P):
-    """(n,): evenness of each causal row without its first key; 0 where fewer than two are left."""
+    """(n,): evenness of each causal row once its first key is gone."""
     result = np.zeros(len(P))
     for i in range(2, len(P)):
         rest = P[i, 1 : i + 1] / P[i, 1 : i + 1].sum()
