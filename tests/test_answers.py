@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -95,6 +96,13 @@ def test_a_page_gives_the_verdict_and_the_name_that_python_gives(one: AnswerExer
     assert {result.status for result in wanted} == {"passed", "wrong"} and any(
         result.named for result in wanted
     )
+
+
+@pytest.mark.parametrize("one", ANSWERED, ids=lambda one: one.id)
+def test_what_a_page_is_told_of_an_exercise_can_be_read_by_every_browser(one: AnswerExercise) -> None:
+    told = re.search(r'data-check="([^"]*)"', answering.form_of(one, ""))
+    assert told
+    json.loads(base64.b64decode(told[1]), parse_constant=pytest.fail)  # JSON has neither Infinity nor NaN
 
 
 def test_a_number_may_be_written_as_people_write_it() -> None:

@@ -8,6 +8,7 @@ Without scripts all that is asked, the rubric and the way to Colab are there.
 
 import base64
 import json
+import math
 import re
 import zlib
 from html import escape
@@ -87,7 +88,11 @@ def form_of(one: Exercise, colab: str) -> str:
     data = as_data(one)
     told = {"choices": data["choices"], "within": data["within"], "answer": data["answer"]}
     told["why"] = html(one.commentary)
-    told["mistakes"] = [mistake | {"sentence": html(mistake["sentence"])} for mistake in data["mistakes"]]
+    told["mistakes"] = [
+        mistake
+        | {"sentence": html(mistake["sentence"]), "values": [v for v in mistake["values"] if finite(v)]}
+        for mistake in data["mistakes"]
+    ]
     return form(one, f'data-check="{hidden(told)}"', field(one), "<button>Check</button>", more="pst-js-only")
 
 
@@ -106,6 +111,17 @@ def field(one: AnswerExercise) -> str:
     radio = '<label><input type="radio" name="answer" value="{}"> <span>{}</span></label>'
     choices = "".join(radio.format(escape(choice), html(choice)) for choice in one.choices)
     return f"<fieldset><legend>Your answer</legend>{choices}</fieldset>"
+
+
+def finite(value: Any) -> bool:
+    """JSON has no infinity, and nobody can type one.
+
+    >>> finite(2.0), finite([1.0, 2.0]), finite(float("inf"))
+    (True, True, False)
+    """
+    if isinstance(value, list):
+        return all(map(finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def hidden(data: Any) -> str:
