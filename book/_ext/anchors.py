@@ -19,6 +19,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
+from .badges import PAGES as LISTS
 from .badges import link
 from .facts import facts_of, pages
 
@@ -173,8 +174,9 @@ def check_labels(app: Sphinx, env) -> None:
 
 
 def places(env) -> dict[str, str]:
-    """Each page with the rows and equations that stand on it and nowhere else."""
-    found = {page: [one for one in pages(env)[page].anchors if MOVABLE.fullmatch(one)] for page in pages(env)}
+    """Each page with the rows and equations that stand on it and nowhere else, the lists of all rows apart."""
+    shown = {page: facts.anchors for page, facts in pages(env).items() if page not in LISTS.values()}
+    found = {page: [one for one in anchors if MOVABLE.fullmatch(one)] for page, anchors in shown.items()}
     times = Counter(anchor for anchors in found.values() for anchor in anchors)
     alone = {page: sorted(one for one in found[page] if times[one] == 1) for page in sorted(found)}
     return {page: " ".join(anchors) for page, anchors in alone.items() if anchors}
