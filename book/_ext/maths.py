@@ -126,8 +126,14 @@ def formula(node: nodes.Element, display: bool) -> str:
         return f'<code class="math-error">{escape(latex)}</code>'
 
 
+BETWEEN = '</span><span class="base">'
+
+
 def visit_inline(self, node: nodes.math) -> None:
-    self.body.append(f'<span class="math">{formula(node, display=False)}</span>')
+    html = formula(node, display=False)
+    if "together" in node.parent.get("classes", ()):  # it goes on in the next line only between its own parts
+        html = html.replace(BETWEEN, BETWEEN.replace("<span", "<wbr><span"))
+    self.body.append(f'<span class="math">{html}</span>')
     raise nodes.SkipNode
 
 
