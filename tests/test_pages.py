@@ -424,3 +424,40 @@ def test_the_contents_follow_the_reading(browser: Any, origin: str) -> None:
             page.locator("#pst-page-toc-nav a:visible").count() == page.locator("#pst-page-toc-nav a").count()
         )
         assert not opened.faults
+
+
+WIDE = "book/04-transformer/5-encoder-and-decoder.html"
+
+
+def test_a_table_that_goes_on_to_the_side_shows_it_and_scrolls_by_keyboard(browser: Any, origin: str) -> None:
+    with Opened(browser, origin + WIDE, 390) as opened:
+        boxes = opened.page.locator(".pst-scrollable-table-container")
+        (box,) = [one for one in boxes.all() if one.evaluate("box => box.scrollWidth > box.clientWidth + 1")]
+        shades = box.evaluate("box => getComputedStyle(box).backgroundAttachment").split(", ")
+        assert shades == ["local", "local", "scroll", "scroll"], "two cover the shades where the table ends"
+        box.focus()
+        opened.page.keyboard.press("ArrowRight")
+        opened.page.wait_for_function(
+            "() => [...document.querySelectorAll('.pst-scrollable-table-container')].some(box => box.scrollLeft > 0)"
+        )
+
+
+# As WCAG defines it.
+CONTRAST = """element => {
+  const light = colour => colour.match(/[\\d.]+/g).slice(0, 3).map(c => c / 255)
+    .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const { color, backgroundColor } = getComputedStyle(element);
+  const [dark, bright] = [light(color), light(backgroundColor)].sort((a, b) => a - b);
+  return (bright + 0.05) / (dark + 0.05);
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_skip_link_can_be_read(theme: str, browser: Any, origin: str) -> None:
+    with Opened(browser, origin + WIDE) as opened:
+        opened.page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+        opened.page.keyboard.press("Tab")
+        link = opened.page.locator("#pst-skip-link a")
+        assert link.evaluate("link => link === document.activeElement") and link.is_visible()
+        assert link.evaluate(CONTRAST) >= 7
