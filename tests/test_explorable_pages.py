@@ -55,31 +55,43 @@ def heights(page) -> list[float]:
     return page.locator(BOX).evaluate_all("boxes => boxes.map(box => box.getBoundingClientRect().height)")
 
 
+FIGURES_SEEN = (
+    """figures => figures.filter(f => f.closest('.explorable')).map(f => f.outerHTML.slice(0, 80))"""
+)
+
+
+def unreadable(page) -> list[str]:
+    """What of the pictures not everyone can read, in light and in dark."""
+    rules = {"type": "tag", "values": pages.RULES}
+    wrong = accessible_faults(page, rules) + pages.unnamed_graphics(page)
+    pages.in_dark(page)
+    return wrong + [f"in dark: {fault}" for fault in accessible_faults(page, rules)]
+
+
 @EVERY
 @pytest.mark.parametrize("width", (1280, 768, 390))
-def test_a_picture_takes_its_figures_place_and_nothing_moves(name, width, browser, origin):
+def test_a_picture_takes_its_figures_place_and_nothing_moves_and_everyone_can_read_it(
+    name, width, browser, origin
+):
     with pages.Opened(browser, origin + name, width) as opened:
         page = opened.page
         before = heights(page)
         bring_all(page)
         assert opened.faults + broken(page) + pages.overflow(page) == []
         assert heights(page) == before
+        assert page.locator(".drawing:visible").evaluate_all(FIGURES_SEEN) == []
+        page.emulate_media(media="print")
+        for box in page.locator(BOX).all():
+            assert box.locator(".drawing").is_visible() and not box.locator(".explorable-view").is_visible()
+        page.emulate_media(media="screen")
+        if width in pages.WIDTHS:
+            assert unreadable(page) == []
 
 
 @EVERY
-@pytest.mark.parametrize("width", pages.WIDTHS)
-def test_a_picture_can_be_read_by_everyone(name, width, browser, origin):
-    with pages.Opened(browser, origin + name, width) as opened:
-        bring_all(opened.page)
-        rules = {"type": "tag", "values": pages.RULES}
-        wrong = accessible_faults(opened.page, rules) + pages.unnamed_graphics(opened.page)
-        pages.in_dark(opened.page)
-        wrong += [f"in dark: {fault}" for fault in accessible_faults(opened.page, rules)]
-        assert wrong == []
-
-
-@EVERY
-def test_a_picture_is_moved_by_the_keyboard_and_says_what_it_shows(name, browser, origin):
+def test_a_picture_is_moved_by_the_keyboard_which_passes_through_it_and_it_says_what_it_shows(
+    name, browser, origin
+):
     with pages.Opened(browser, origin + name) as opened:
         page = opened.page
         bring_all(page)
@@ -105,26 +117,23 @@ def test_a_picture_is_moved_by_the_keyboard_and_says_what_it_shows(name, browser
                 )
             assert page.evaluate("heard") == [], "a notebook would take the arrow as a shortcut of its own"
             box.get_by_role("button", name="Start again").press("Enter")
+            check_focus(page, box)
         assert opened.faults == []
 
 
-@EVERY
-def test_the_focus_passes_through_a_picture_and_can_be_seen(name, browser, origin):
-    with pages.Opened(browser, origin + name) as opened:
-        page = opened.page
-        bring_all(page)
-        for box in page.locator(BOX).all():
-            box.locator("input, button, [tabindex='0']").first.focus()
-            stops = [page.evaluate(FOCUS)]
-            while stops[-1]["inside"] and len(stops) < 40:
-                page.keyboard.press("Tab")
-                stops.append(page.evaluate(FOCUS))
-            assert not stops[-1]["inside"], "the focus cannot leave the picture"
-            assert [stop["what"] for stop in stops[:-1] if stop["outline"] < 2] == []
+def check_focus(page, box) -> None:
+    """The focus passes through a picture, and can be seen on the way."""
+    box.locator("input, button, [tabindex='0']").first.focus()
+    stops = [page.evaluate(FOCUS)]
+    while stops[-1]["inside"] and len(stops) < 40:
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate(FOCUS))
+    assert not stops[-1]["inside"], "the focus cannot leave the picture"
+    assert [stop["what"] for stop in stops[:-1] if stop["outline"] < 2] == []
 
 
 @EVERY
-def test_without_scripts_and_on_paper_the_figure_stands_there(name, browser, origin):
+def test_without_scripts_the_figure_stands_there(name, browser, origin):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(origin + name)
@@ -133,14 +142,6 @@ def test_without_scripts_and_on_paper_the_figure_stands_there(name, browser, ori
         assert figure.is_visible() and len(figure.locator("svg").get_attribute("aria-label").split()) >= 8
         assert box.bounding_box()["height"] - figure.bounding_box()["height"] < 1
     context.close()
-    with pages.Opened(browser, origin + name) as opened:
-        bring_all(opened.page)
-        assert not opened.page.locator(".drawing:visible").evaluate_all(
-            "figures => figures.filter(f => f.closest('.explorable')).map(f => f.outerHTML.slice(0, 80))"
-        )
-        opened.page.emulate_media(media="print")
-        for box in opened.page.locator(BOX).all():
-            assert box.locator(".drawing").is_visible() and not box.locator(".explorable-view").is_visible()
 
 
 @EVERY
