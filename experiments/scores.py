@@ -4,6 +4,9 @@ Up to 16 pairs of a key and a value, and one key: say its value. What is looked 
 learned, so every score may shape them as it likes; they start with entries of variance one. Batches hold lists of
 different lengths, padded. The figure is the share of right answers; who says the most frequent value of the list is
 right in the share `vote`.
+
+The loss is minus the logarithm of the weight on the right value, computed from the scores. In one arm it is computed
+from the weight itself, with 1e-9 added to it so that the logarithm stays finite, as one often sees.
 """
 
 import math
@@ -36,9 +39,19 @@ class Lookup(nn.Module):
             return torch.tanh(Q[:, :, None] + K[:, None] + self.shift) @ self.v
         return Q @ K.mT / (math.sqrt(Q.shape[-1]) if self.score == "scaled" else 1)
 
-    def forward(self, query: Tensor, keys: Tensor, V: Tensor, real: Tensor) -> Tensor:
+    def masked(self, query: Tensor, keys: Tensor, real: Tensor) -> Tensor:
+        """The scores, (batch, 1, pairs), and -inf at the padding."""
         S = self.scores(self.ask(query), self.hold(keys))
-        return torch.softmax(S.masked_fill(~real, -torch.inf), dim=-1) @ V
+        return S.masked_fill(~real, -torch.inf)
+
+    def forward(self, query: Tensor, keys: Tensor, V: Tensor, real: Tensor) -> Tensor:
+        return torch.softmax(self.masked(query, keys, real), dim=-1) @ V
+
+    def log_weight(self, query: Tensor, keys: Tensor, V: Tensor, real: Tensor, target: Tensor) -> Tensor:
+        """The logarithm of the weight on the right value, from the scores: exact, however small the weight is."""
+        S = self.masked(query, keys, real)[:, 0]
+        right = V.argmax(dim=-1) == target[:, None]
+        return torch.logsumexp(S.masked_fill(~right, -torch.inf), dim=-1) - torch.logsumexp(S, dim=-1)
 
 
 def padded(size: int, seed: int) -> tuple[Tensor, ...]:
@@ -52,14 +65,20 @@ def padded(size: int, seed: int) -> tuple[Tensor, ...]:
     return query[:, None], keys, V, torch.from_numpy(real)[:, None], target
 
 
-def trial(*, seed: int, steps: int, lr: float, score: str, d_k: int) -> dict[str, Any]:
+def trial(
+    *, seed: int, steps: int, lr: float, score: str, d_k: int, guard: float | None = None
+) -> dict[str, Any]:
+    """Train one model; with a guard, that number is added to the weight before the logarithm."""
     torch.manual_seed(seed)
     model = Lookup(score, d_k)
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
     for step in range(steps):
-        *batch, target = padded(BATCH, TEST_SEED + 1 + seed * 10**6 + step)
-        said = model(*batch)[:, 0].gather(1, target[:, None])
-        loss = -torch.log(said + 1e-9).mean()
+        batch = padded(BATCH, TEST_SEED + 1 + seed * 10**6 + step)
+        if guard is None:
+            loss = -model.log_weight(*batch).mean()
+        else:
+            said = model(*batch[:-1])[:, 0].gather(1, batch[-1][:, None])
+            loss = -torch.log(said + guard).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -82,7 +101,10 @@ EXPERIMENT = Experiment(
     question=str(__doc__).splitlines()[0].split(" (book")[0],
     trial=trial,
     arms={
-        f"d_k = {d_k}": {score: {"score": score, "d_k": d_k} for score in ("dot", "scaled", "additive")}
+        f"d_k = {d_k}": {
+            **{score: {"score": score, "d_k": d_k} for score in ("dot", "scaled", "additive")},
+            "dot, 1e-9 added": {"score": "dot", "d_k": d_k, "guard": 1e-9},
+        }
         for d_k in WIDTHS
     },
     steps=100,
