@@ -3,8 +3,8 @@
 write · ★★ · 12 min · 03-multi-head/4-a-circuit · after multi-head.circuit-repair
 
 Now the pattern has a gap: after "A x B" comes, later, "A y", and B is to be said, whatever x and y are. So the head
-at a place has to look where the token *two* before is the token *one* before itself. For the tokens (n) return its
-weights (n, n): even over all such places up to its own, and a row of zeros where there is none.
+at a place has to look where the token *two* before that place is the token *one* before its own. For the tokens (n)
+return its weights (n, n): even over all such places up to its own, and a row of zeros where there is none.
 
 1. For i = 5, which token is "A"? For which j is tokens[j - 2] the same?
 2. Compare all pairs at once: one axis for those who ask, one for those who are asked.
