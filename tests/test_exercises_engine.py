@@ -811,3 +811,15 @@ def test_a_generated_mistake_whose_loop_never_ends_is_ended():
     exercise = find("self-attention.layers-to-reach", "test")
     ends = {one.mistakes[0].name: one.outcomes(exercise) for one in naming.generated(exercise)}
     assert any(outcome.error for outcome in ends["`kernel` counts as one"])
+
+
+def test_a_list_of_numbers_is_an_array_to_the_laws_too():
+    def attention_by_loops(Q, K, V):
+        rows = []
+        for q in Q:
+            scores = [sum(q * k) / len(q) ** 0.5 for k in K]
+            powers = [np.exp(score - max(scores)) for score in scores]
+            rows.append(sum(power * v for power, v in zip(powers, V, strict=True)) / sum(powers))
+        return rows
+
+    assert check("foundations.attention-loops", attention_by_loops).passed

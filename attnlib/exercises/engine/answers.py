@@ -108,7 +108,7 @@ def as_numbers(value: Any) -> np.ndarray | None:
     """Numbers as a float array, also from text such as "8"; None for anything else."""
     try:
         return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # no number, or one that no float can hold
         return None
 
 

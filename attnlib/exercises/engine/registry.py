@@ -27,13 +27,23 @@ def module_of(id: str) -> str:
     return f"attnlib.exercises.{id.replace('-', '_')}"
 
 
+def place(page: str) -> tuple[int, str]:
+    """Where a page stands in its chapter: by its number, so that page 10 comes behind page 9.
+
+    >>> place("01-foundations/10-scores-backwards")
+    (10, '01-foundations/10-scores-backwards')
+    """
+    number = page.rpartition("/")[2].partition("-")[0]
+    return (int(number) if number.isdigit() else 0), page
+
+
 @functools.cache
 def chapter(name: str) -> dict[str, Exercise]:
     """The exercises of one chapter by id, in the order of the book: by page, then from easy to hard."""
     package = importlib.import_module(module_of(name))
     files = pkgutil.iter_modules(package.__path__)
     found = [loaded(f"{name}.{file.name.replace('_', '-')}") for file in files]
-    return {one.id: one for one in sorted(found, key=lambda one: (one.page, one.level, one.id))}
+    return {one.id: one for one in sorted(found, key=lambda one: (place(one.page), one.level, one.id))}
 
 
 def exercises() -> dict[str, Exercise]:

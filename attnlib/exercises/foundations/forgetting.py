@@ -32,6 +32,8 @@ logarithm to base 2 | That is the power of 2; the power of ten was asked for.
     = STEPS * math.log2(KEPT)
 one step too many | Between the first input and 99 steps later there are no more than 99 factors.
     = (STEPS + 1) * math.log10(KEPT)
+the share | That is the share itself; $x$ is the power of ten that gives it.
+    = KEPT**STEPS
 a tenth is kept | That would be right if a tenth were kept at each step; here a tenth is lost.
     = STEPS * math.log10(1 - KEPT)
 """

@@ -22,7 +22,7 @@ def answer():
     return math.floor(NUMBERS * BITS / math.log2(DIGITS))
 
 
-WITHIN = 0.5
+WITHIN = 0.01
 MISTAKES = """
 four bits a digit | Four bits can tell sixteen things apart; a digit is one of ten, so it takes a little less.
     = NUMBERS * BITS // 4
@@ -37,6 +37,8 @@ all bits | That is the number of bits; a digit takes more than one of them.
     = NUMBERS * BITS
 bits of one number | That is what one number of the state holds; there are 64 of them.
     = math.floor(BITS / math.log2(DIGITS))
+not rounded down | A part of a digit cannot be held. Only whole digits count.
+    = NUMBERS * BITS / math.log2(DIGITS)
 rounded up | One more does not fit any more.
     = math.ceil(NUMBERS * BITS / math.log2(DIGITS))
 """
