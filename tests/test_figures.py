@@ -27,7 +27,8 @@ sys.path.insert(0, str(ROOT / "book"))
 from _ext import glossary  # noqa: E402  (the extension lies beside the book)
 
 SOFTMAX = "book/01-foundations/4-softmax-and-scale.html"
-NOTEBOOKS = sorted((SITE / "book").glob("[0-9]*/[0-9]*.html"))
+SOURCES = sorted((ROOT / "book").glob("[0-9]*/[0-9]*.ipynb"))  # the pages of old addresses have none
+NOTEBOOKS = [(SITE / file.relative_to(ROOT)).with_suffix(".html") for file in SOURCES]
 TOUCHED = pytest.mark.parametrize("width", [1280, 820, 390])
 
 

@@ -70,7 +70,7 @@ def test_each_notebook_has_its_number_in_the_contents_and_above_its_title() -> N
 
 @built
 def test_the_way_on_says_the_number_and_where_a_chapter_begins() -> None:
-    following = soup("book/01-foundations/checked").select_one(".right-next .prev-next-title")
+    following = soup("book/01-foundations/checked-2").select_one(".right-next .prev-next-title")
     assert following is not None
     assert following.text == "2.1 A sequence attends to itself, a new chapter: Self-Attention"
     before = soup(SECOND).select_one(".left-prev .prev-next-title")
