@@ -72,9 +72,6 @@ def in_node(expression: str, given: Any) -> Any:
 def tries(one: AnswerExercise) -> list[Any]:
     """The answer, all wrong ones with a name, what lies just inside and outside of reach, and what is far off."""
     forms = [one.value, *(form for mistake in one.mistakes for form in mistake.forms)]
-    forms = [
-        form for form in forms if isinstance(form, str) or np.isfinite(form).all()
-    ]  # nobody types infinity
     if one.choices:
         return [*forms, *one.choices, f" {one.choices[0].upper()}. ", "something else"]
     near = [np.asarray(form) + step * one.within for form in forms for step in (0.99, -0.99, 1.01)]

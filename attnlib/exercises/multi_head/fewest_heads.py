@@ -31,7 +31,7 @@ def fewest_heads(P, M):
 def by_probing(P, M):
     _, n, d = P.shape[0], P.shape[1], M.shape[1]
     units = np.eye(n * d).reshape(n * d, n, d)
-    Y = sum(p @ units @ m for p, m in zip(P, M, strict=True))
+    Y = np.sum([p @ units @ m for p, m in zip(P, M, strict=True)], axis=0)
     table = Y.reshape(n, d, n, -1).transpose(2, 0, 1, 3).reshape(n * n, -1)
     values = np.linalg.svd(table, compute_uv=False)
     return int((values > 1e-9 * max(values[0], 1e-9)).sum())

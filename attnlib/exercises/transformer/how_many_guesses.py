@@ -27,7 +27,6 @@ MISTAKES = """
 as many as possible | With many guesses the last are thrown away nearly always, and each costs a tenth of a pass.
     = 10
     = 29
-    = float("inf")
 one | A second guess is kept in 0.36 of the rounds, and costs a tenth of a pass.
     = 1
 one too many | Compare with one guess fewer: what the last one adds is less than its share of the cost. The model's own

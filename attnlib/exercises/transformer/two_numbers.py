@@ -35,5 +35,4 @@ three | Two equal numbers would give zeros, but the two are different.
     = 3
 as many as there are vectors | Multiplying by a number, or adding one, changes nothing behind the norm. Try two pairs.
     = 1000
-    = np.inf
 """
