@@ -53,7 +53,12 @@
     bar.append(said, buttonFor("Next", () => to(at + 1)), buttonFor("Clear", clear));
     CSS.highlights.set("found", new Highlight(...marks));
     article.after(bar);
-    if (first >= 0) addEventListener("load", () => to(first));
+    if (first >= 0) addEventListener("load", async () => {
+      document.documentElement.dataset.whole = "";
+      void document.body.offsetHeight; // the layout of all sections asks for their fonts, which may change heights
+      await document.fonts.ready;
+      to(first);
+    });
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !document.querySelector("dialog[open], #preview")) clear();
     }, true); // before the preview has gone
