@@ -53,10 +53,12 @@
     bar.append(said, buttonFor("Next", () => to(at + 1)), buttonFor("Clear", clear));
     CSS.highlights.set("found", new Highlight(...marks));
     article.after(bar);
+    const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     if (first >= 0) addEventListener("load", async () => {
       document.documentElement.dataset.whole = "";
-      void document.body.offsetHeight; // the layout of all sections asks for their fonts, which may change heights
+      await drawn(); // only what is drawn asks for its fonts, which may change heights
       await document.fonts.ready;
+      await drawn();
       to(first);
     });
     document.addEventListener("keydown", (event) => {
