@@ -29,11 +29,13 @@ def built(tmp_path_factory):
     (book / "ledger").mkdir()
     (book / "_vendor" / "katex").mkdir(parents=True)
     (book / "_vendor" / "katex" / "katex.min.css").write_text("")
-    for name in ("exercises.md", "solutions-01.md", "solutions-02.md", "solutions-03.md", "solutions-04.md"):
-        (book / name).write_text((ROOT / "book" / name).read_text(encoding="utf-8"), encoding="utf-8")
+    solutions = [f"solutions-{number:02}" for number in range(1, 1 + len(CHAPTERS))]
+    for name in ("exercises", *solutions):
+        source = (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8")
+        (book / f"{name}.md").write_text(source, encoding="utf-8")
     (book / "in-a-class.md").write_text("# In a class\n")  # the index leads there
     (book / "index.md").write_text(
-        "# Book\n\n```{toctree}\nexercises\nsolutions-01\nsolutions-02\nsolutions-03\nsolutions-04\nin-a-class\n"
+        "# Book\n\n```{toctree}\nexercises\n" + "\n".join(solutions) + "\nin-a-class\n"
         "01-foundations/4-softmax-and-scale\n```\n"
     )
     cell = r'{"cell_type": "markdown", "metadata": {}, "source": "# Softmax\n\n> **Exercise** · write · ★ · 8 min'

@@ -14,6 +14,7 @@ CHAPTERS = {  # in the order of the book
     "self-attention": "2 · Self-Attention",
     "multi-head": "3 · Multi-Head Attention",
     "transformer": "4 · The Transformer",
+    "training": "5 · Training",
 }
 
 
