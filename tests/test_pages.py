@@ -138,8 +138,14 @@ OVERFLOW = """() => {
 # and which has the colour of its text; the parts of a figure, which is one image with one name; and of the coloured
 # words of code all but three of each colour. What is emptied keeps its size. What waits for the reader to come near is
 # laid out first, so that everything is judged where it will stand.
-EMPTY = """() => {
+EMPTY = """async () => {
+  const drawn = () => new Promise(done => {
+    requestAnimationFrame(() => requestAnimationFrame(done));
+    setTimeout(done, 2000);
+  });
   document.head.insertAdjacentHTML('beforeend', '<style>* { content-visibility: visible !important }</style>');
+  await drawn();  // only what is drawn asks for its fonts, and is told that it may scroll
+  await document.fonts.ready;
   const drawings = [...document.querySelectorAll('.katex-html')];
   const sizes = drawings.map(drawn => drawn.getBoundingClientRect());
   drawings.forEach((drawn, i) => {
@@ -153,6 +159,7 @@ EMPTY = """() => {
     if (seen[word.className] > 3) word.replaceWith(...word.childNodes);
   }
   for (const code of document.querySelectorAll('.highlight pre')) code.normalize();
+  await drawn();
 }"""
 AXE = """async (only) => {
   const found = await axe.run(document, {runOnly: only, resultTypes: ['violations']});
