@@ -137,7 +137,7 @@ def test_nothing_is_wrong_while_a_preview_is_open(kind: str, width: int, browser
 
 @pytest.mark.browser
 def test_a_wide_formula_is_made_to_fit_its_preview(browser: Any, origin: str) -> None:  # noqa: F811
-    with Opened(browser, f"{origin}book/02-self-attention/5-gradients-by-hand.html", 390) as opened:
+    with Opened(browser, f"{origin}book/02-self-attention/5-gradients-by-hand.html", 320) as opened:
         page = opened.page
         widths = []
         for link in page.locator(LINKS["equation"]).all()[:12]:
