@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from attnlib.nn import losses as twin
 from attnlib.reference import losses
-from attnlib.reference.ops import entropy
+from attnlib.reference.ops import entropy, log_sum_exp, softmax
 from attnlib.testing import assert_close, check_gradients, check_twin
 
 B, N, VOCAB = 2, 5, 7
@@ -144,3 +144,63 @@ def test_what_cannot_be_scored_is_named(S):
         losses.cross_entropy(S, TARGETS + 1)
     with pytest.raises(ValueError, match="sequence_loss: there must be a real token; got none of 10"):
         losses.sequence_loss(S, TARGETS, np.zeros_like(REAL))
+
+
+def test_the_loss_of_a_text_is_minus_the_logarithm_of_its_likelihood(S):
+    P = np.exp(S) / np.exp(S).sum(axis=-1, keepdims=True)
+    likelihood = np.prod(np.take_along_axis(P, TARGETS[..., None], -1), axis=(1, 2))
+    L = losses.cross_entropy(S, TARGETS)[0]
+    assert_close(L.sum(axis=-1), -np.log(likelihood), "float64")
+    assert_close(
+        losses.cross_entropy(0 * S, TARGETS)[0].sum(axis=-1), np.full(B, N * math.log(VOCAB)), "float64"
+    )
+
+
+def test_scores_of_the_vocabulary_become_probabilities_and_the_surprise_needs_no_division(rng):
+    """One token: the score of the right one and the logarithm of the sum are enough."""
+    Y, W_U, b = rng.normal(size=(B, N, 3)), rng.normal(size=(3, VOCAB)), rng.normal(size=VOCAB)
+    S = Y @ W_U + b
+    P = softmax(S)
+    assert_close(P.sum(axis=-1), np.ones((B, N)), "float64")
+    right = np.take_along_axis(S, TARGETS[..., None], -1)[..., 0]
+    surprise = losses.cross_entropy(S, TARGETS)[0]
+    assert_close(surprise, -right + log_sum_exp(S), "float64")
+    assert_close(np.exp(-surprise), np.take_along_axis(P, TARGETS[..., None], -1)[..., 0], "float64")
+    theirs = F.cross_entropy(torch.tensor(S).flatten(0, 1), torch.tensor(TARGETS).flatten(), reduction="none")
+    assert_close(surprise.reshape(-1), theirs, "float64")
+
+
+def test_a_table_learns_from_log_v_down_to_the_entropy_rate_and_no_further(rng):
+    """All pairs of letters of a long text, each as often as it comes; full steps down the slope."""
+    source = rng.dirichlet(np.ones(VOCAB), size=VOCAB)
+    often = np.full(VOCAB, 1 / VOCAB)
+    for _ in range(500):
+        often = often @ source
+    share = (often[:, None] * source).reshape(-1)
+    before, after = (one.reshape(-1) for one in np.indices((VOCAB, VOCAB)))
+    floor = -share @ np.log(source.reshape(-1))
+    Z, seen = np.zeros((VOCAB, VOCAB)), []
+    for _ in range(1000):
+        L, cache = losses.cross_entropy(Z[before], after)
+        seen.append(share @ L)
+        np.add.at(Z, before, -10 * losses.cross_entropy_backward(share, cache))
+    assert abs(seen[0] - math.log(VOCAB)) < 1e-12
+    assert min(seen) > floor - 1e-12 and seen[-1] - floor < 1e-3
+
+
+def test_smoothing_of_a_tenth_over_37_000_tokens_is_best_at_nine_tenths():
+    """And the right score then stands 12.72 above the others: it would grow without end if the labels were plain."""
+    vocab, epsilon, right = 37_000, 0.1, np.array([0])
+
+    def loss(confidence):
+        P = np.full((1, vocab), (1 - confidence) / (vocab - 1))
+        P[0, 0] = confidence
+        return losses.smoothed_cross_entropy(np.log(P), right, epsilon)
+
+    best = 1 - epsilon + epsilon / vocab
+    assert round(best, 4) == 0.9 and round(float(loss(best)[0][0]), 3) == 1.377
+    assert abs(losses.smoothed_cross_entropy_backward(np.ones(1), loss(best)[1])).max() < 1e-12
+    assert all(loss(other)[0] > loss(best)[0] for other in (0.5, best - 1e-3, best + 1e-3, 0.999))
+    P = np.exp(loss(best)[1].L[0])
+    gap = math.log((vocab * (1 - epsilon) + epsilon) / epsilon)
+    assert round(gap, 2) == 12.72 and abs(math.log(P[0] / P[1]) - gap) < 1e-9

@@ -1,6 +1,6 @@
 """What a language model's loss says in other units: perplexity, and bits a byte.
 
-Chapter 5 compares them. A loss is in nats: the mean of -log p over tokens.
+Chapter 5 compares them (what-is-minimised). A loss is in nats: the mean of -log p over tokens.
 """
 
 import math

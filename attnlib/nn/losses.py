@@ -1,6 +1,6 @@
 """The twin of `attnlib.reference.losses`: what a training makes small, in PyTorch; one number for each token.
 
-Chapter 5 derives them.
+Chapter 5 derives them (eq-cross-entropy, eq-token-loss, eq-smoothed-target).
 """
 
 import torch

@@ -1,7 +1,8 @@
 """What a training makes small: the surprise at the right token, and its relatives; one number for each token.
 
-Chapter 5 derives them. The twin, where autograd does the backward, is `attnlib.nn.losses`. Scores are S, logarithms of
-probabilities up to a constant; the slope of each loss is what the model says minus what it should have said.
+Chapter 5 derives them (eq-cross-entropy, eq-token-loss, eq-slope, eq-smoothed-target). The twin, where autograd does
+the backward, is `attnlib.nn.losses`. Scores are S, logarithms of probabilities up to a constant; the slope of each loss
+is what the model says minus what it should have said.
 """
 
 from typing import NamedTuple
@@ -62,7 +63,8 @@ def smoothed_over_all(
     array([[0.05, 0.85, 0.05, 0.05]])
     """
     rules.between("smoothed_over_all", "targets", targets, "vocab - 1", vocab - 1)
-    return (1 - epsilon) * np.eye(vocab)[targets] + epsilon / vocab
+    right = targets[..., None] == np.arange(vocab)
+    return (1 - epsilon) * right + epsilon / vocab
 
 
 @checked
@@ -77,8 +79,8 @@ def smoothed_over_others(
     array([[0.05, 0.8 , 0.05, 0.05, 0.05]])
     """
     rules.between("smoothed_over_others", "targets", targets, "vocab - 1", vocab - 1)
-    right = np.eye(vocab)[targets]
-    return (1 - epsilon) * right + epsilon / (vocab - 1) * (1 - right)
+    right = targets[..., None] == np.arange(vocab)
+    return (1 - epsilon) * right + epsilon / (vocab - 1) * ~right
 
 
 class SoftCrossEntropyCache(NamedTuple):

@@ -1,0 +1,74 @@
+"""Bytes are not letters
+
+write · ★ · 8 min · 05-training/1-what-is-minimised
+
+A model was asked about some texts. texts is a list of them, nats (b,) the mean surprise of a token in each, in nats,
+and tokens (b,) how many tokens each has. Return the model's bits a byte on all texts together, where the bytes are
+those of UTF-8, `text.encode()`.
+
+1. How surprised was the model by all texts together, in nats?
+2. Every text brings its nats a token times its tokens, and its bytes. Add up first, divide at the end.
+3. The sum of nats times tokens, divided by the logarithm of two and by the number of all bytes.
+
+A letter of Russian has two bytes and one of Chinese three, so bits a letter and bits a byte rank languages otherwise.
+Between two models on one text it does not matter which of the two you take, as long as it is the same for both.
+"""
+
+import numpy as np
+
+
+def bits_a_byte(texts, nats, tokens):
+    """Bits a byte of all texts together; nats and tokens (b,)."""
+    n_bytes = sum(len(text.encode()) for text in texts)
+    return (nats * tokens).sum() / np.log(2) / n_bytes
+
+
+def by_loop(texts, nats, tokens):
+    bits, n_bytes = 0.0, 0
+    for text, one, n in zip(texts, nats, tokens, strict=True):
+        bits += one / np.log(2) * n
+        n_bytes += len(bytes(text, "utf-8"))
+    return bits / n_bytes
+
+
+def cases(rng):
+    def case(*texts):
+        b = len(texts)
+        return list(texts), rng.uniform(1, 5, size=b), rng.integers(2, 9, size=b)
+
+    return {
+        "one text": case("attention"),
+        "two texts": case("all", "you need to know"),
+        "letters of two bytes": case("naïve", "шум и ярость"),
+        "letters of three and four bytes": case("日本語", "a 🙂", "plain"),
+    }
+
+
+VARIANTS = """
+    by_loop
+    return (nats * tokens).sum() / np.log(2) / n_bytes => return np.dot(nats, tokens) * np.log2(np.e) / n_bytes
+"""
+MISTAKES = """
+a letter, not a byte | This is bits a letter. Some letters have two, three or four bytes in UTF-8.
+    len(text.encode()) => len(text)
+a token, not a byte | This is bits a token.
+    / n_bytes => / tokens.sum()
+in nats | These are nats a byte. A bit is the logarithm of two.
+    / np.log(2) / n_bytes => / n_bytes
+times the logarithm of two | From nats to bits one divides by the logarithm of two. Bits are the smaller unit, so there
+  are more of them.
+    / np.log(2) => * np.log(2)
+a mean of means | Each text has its own bits a byte here, and they are averaged, so a short text counts as much as a
+  long one.
+    = np.mean([bits_a_byte([x], nats[i : i + 1], tokens[i : i + 1]) for i, x in enumerate(texts)])
+every text with as many tokens | The mean nats a token of all texts was taken without asking how many tokens each has.
+    (nats * tokens).sum() => nats.mean() * tokens.sum()
+the tokens are forgotten | The nats a token were added up. Each text brings as many as it has tokens.
+    (nats * tokens).sum() => nats.sum()
+a mean of the texts | The nats of a text were averaged, and the bytes of all texts added up.
+    (nats * tokens).sum() => (nats * tokens).mean()
+per text | This is bits a text.
+    / n_bytes => / len(texts)
+bits for each text | Asked for is one number for all texts together.
+    (nats * tokens).sum() => (nats * tokens)
+"""

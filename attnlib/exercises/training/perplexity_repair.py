@@ -1,0 +1,98 @@
+"""A report with two faults
+
+repair · ★ · 6 min · 05-training/1-what-is-minimised
+
+S (b, n, vocab) are the scores of a model for b texts, targets (b, n) the tokens that came, and real (b, n) is False at
+padding. This function should return the perplexity of the real tokens. It returns a number that looks good. Two lines
+are wrong; repair both.
+
+1. What is the perplexity of a model whose scores are all equal? Does the function return it?
+2. Follow the padding: what does it add to the sum, and what to the number that the sum is divided by?
+3. One line divides by too much. Another raises the wrong number to a power: the loss is in nats.
+
+Both faults make the number smaller, so nobody complains. A test that finds both: equal scores and some padding. The
+perplexity must then be the size of the vocabulary.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def report(S, targets, real):
+    """Perplexity; S (b, n, vocab), targets and real (b, n)."""
+    top = S.max(axis=-1)
+    log_sum = top + np.log(np.exp(S - top[..., None]).sum(axis=-1))
+    L = log_sum - np.take_along_axis(S, targets[..., None], axis=-1)[..., 0]
+    L = np.where(real, L, 0.0)
+    mean = L.sum() / real.sum()
+    return np.exp(mean)
+
+
+def token_by_token(S, targets, real):
+    nats = []
+    for b, n in np.argwhere(real):
+        z = S[b, n] - S[b, n].max()
+        nats.append(np.log(np.exp(z).sum()) - z[targets[b, n]])
+    return np.exp(np.mean(nats))
+
+
+def of_probabilities(S, targets, real):
+    E = np.exp(S - S.max(axis=-1, keepdims=True))
+    P = E / E.sum(axis=-1, keepdims=True)
+    right = np.take_along_axis(P, targets[..., None], axis=-1)[..., 0][real]
+    return np.prod(right ** (-1 / len(right)))
+
+
+def means_of_texts(S, targets, real):
+    texts = [np.log(report(s[None], t[None], r[None])) for s, t, r in zip(S, targets, real, strict=True)]
+    return np.exp(np.mean(texts))
+
+
+def mean_perplexity(S, targets, real):
+    return np.mean([report(s[None], t[None], r[None]) for s, t, r in zip(S, targets, real, strict=True)])
+
+
+def cases(rng):
+    def texts(b, n, vocab, length, level=0.0):
+        (S,) = drawn(rng, (b, n, vocab))
+        return level + S, rng.integers(0, vocab, (b, n)), np.arange(n) < np.array(length)[:, None]
+
+    equal, targets, real = texts(2, 5, 3, [5, 2])
+    return {
+        "one text without padding": texts(1, 3, 4, [3]),
+        "two texts": texts(2, 5, 4, [5, 3]),
+        "equal scores": (0 * equal, targets, real),
+        "a short text and long ones": texts(3, 7, 5, [2, 7, 6]),
+        "scores around 800": texts(2, 5, 3, [4, 5], level=800.0),
+        "all sizes equal": texts(4, 4, 4, [4, 2, 3, 4]),
+    }
+
+
+GIVEN = ("a mean over padding", "two to the power of nats")
+VARIANTS = """
+    token_by_token
+    of_probabilities
+"""
+MISTAKES = """
+a mean over padding | The sum is right, but it was divided by all places. Padding adds nothing to the sum, so it
+  must not count below the line either.
+    mean = L.sum() / real.sum() => mean = L.mean()
+two to the power of nats | Two to the power of the loss is the perplexity of a loss in bits. This loss is in nats.
+    return np.exp(mean) => return 2.0**mean
+padding is asked for | What stands in the padding was counted as if somebody had to foresee it.
+    L = np.where(real, L, 0.0) => L = L + 0.0 ;; mean = L.sum() / real.sum() => mean = L.mean()
+a mean of means | Each text has its own mean here, and the means are averaged, so a token of a short text counts more.
+    means_of_texts
+a mean of perplexities | Each text has a perplexity of its own here, and those are averaged. First the mean of the
+  surprise of all tokens, then the power.
+    mean_perplexity
+the perplexity of each token | The power was taken token by token, and the mean after it.
+    return np.exp(mean) => return np.exp(L[real]).mean()
+the loss | This is the mean surprise. Its exponential is asked for.
+    return np.exp(mean) => return mean
+turned over | This is the probability of a token, as a geometric mean. The perplexity is one over it.
+    return np.exp(mean) => return np.exp(-mean)
+per text | The sum of all tokens was divided by the number of texts.
+    mean = L.sum() / real.sum() => mean = L.sum() / len(L)
+"""

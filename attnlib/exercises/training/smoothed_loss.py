@@ -1,0 +1,107 @@
+"""Smoothing without a table
+
+write · ★★ · 10 min · 05-training/1-what-is-minimised
+
+A table of smoothed targets has a row of V numbers for each token. It is not needed: return the mean smoothed loss in
+nats from S (b, n, vocab), targets (b, n), real (b, n), which is False at padding, and the share epsilon, which is
+spread over all V tokens. Make no array of targets with V columns.
+
+1. Write the smoothed target as a sum of two: the right token alone, and all tokens alike.
+2. The loss is linear in the target, so it is a sum of two losses. The second needs only the mean of a row.
+3. Log-softmax; of each row what the right token has, and the mean of all; weigh them with 1 - epsilon and epsilon;
+   turn the sign; then one mean over the real tokens.
+
+So libraries do it, because a table for 8 texts of 1,000 tokens and 50,000 words has 400 million numbers.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def smoothed_loss(S, targets, real, epsilon):
+    """Mean nats; S (b, n, vocab), targets and real (b, n)."""
+    top = S.max(axis=-1, keepdims=True)
+    log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True))
+    right = np.take_along_axis(log_P, targets[..., None], axis=-1)[..., 0]
+    L = -(1 - epsilon) * right - epsilon * log_P.mean(axis=-1)
+    return L[real].mean()
+
+
+def with_a_table(S, targets, real, epsilon):
+    vocab = S.shape[-1]
+    Q = (1 - epsilon) * np.eye(vocab)[targets] + epsilon / vocab
+    Z = S - S.max(axis=-1, keepdims=True)
+    L = np.log(np.exp(Z).sum(axis=-1)) - (Q * Z).sum(axis=-1)
+    return (L * real).sum() / real.sum()
+
+
+def token_by_token(S, targets, real, epsilon):
+    total, tokens = 0.0, 0
+    for b, n in np.argwhere(real):
+        z = S[b, n] - S[b, n].max()
+        rest = np.log(np.exp(z).sum())
+        total += rest - (1 - epsilon) * z[targets[b, n]] - epsilon * z.mean()
+        tokens += 1
+    return total / tokens
+
+
+def means_of_texts(S, targets, real, epsilon):
+    texts = zip(S, targets, real, strict=True)
+    return np.mean([smoothed_loss(s[None], t[None], r[None], epsilon) for s, t, r in texts])
+
+
+def cases(rng):
+    def texts(b, n, vocab, length, epsilon, level=0.0):
+        (S,) = drawn(rng, (b, n, vocab))
+        real = np.arange(n) < np.array(length)[:, None]
+        return level + S, rng.integers(0, vocab, (b, n)), real, epsilon
+
+    return {
+        "one text without padding": texts(1, 3, 4, [3], 0.2),
+        "two texts": texts(2, 5, 4, [5, 3], 0.1),
+        "nothing smoothed": texts(2, 3, 5, [3, 2], 0.0),
+        "a short text and long ones": texts(3, 7, 5, [2, 7, 6], 0.3),
+        "scores around 800": texts(2, 5, 3, [4, 5], 0.1, level=800.0),
+        "all sizes equal": texts(4, 4, 4, [4, 2, 3, 4], 0.2),
+    }
+
+
+VARIANTS = """
+    with_a_table
+    token_by_token
+"""
+MISTAKES = """
+spread over the others | The share went to the other V - 1 tokens, and the right one kept 1 - epsilon. Asked for is a
+  share for all V tokens, the right one among them.
+    - epsilon * log_P.mean(axis=-1)
+        => - epsilon * (log_P.sum(axis=-1) - right) / (S.shape[-1] - 1)
+divided by V - 1 | The share was spread over all V tokens, but divided by V - 1: the targets sum to more than one.
+    epsilon * log_P.mean(axis=-1) => epsilon * log_P.sum(axis=-1) / (S.shape[-1] - 1)
+a mean over padding | The sum of the real tokens was divided by all places. Padding is nobody's token.
+    return L[real].mean() => return (L * real).sum() / real.size
+padding is counted | What stands in the padding was counted, too.
+    return L[real].mean() => return L.mean()
+a mean of means | Each text has its own mean here, and the means are averaged, so a token of a short text counts more.
+    means_of_texts
+not divided by V | Every token got the whole share. The share is spread over all of them.
+    log_P.mean(axis=-1) => log_P.sum(axis=-1)
+the share is lost | The right token has 1 - epsilon, and nobody has the rest.
+    - epsilon * log_P.mean(axis=-1) =>
+not smoothed | This is the plain loss.
+    -(1 - epsilon) * right - epsilon * log_P.mean(axis=-1) => -right
+exchanged | The right token has epsilon, and all together have 1 - epsilon.
+    -(1 - epsilon) * right - epsilon * log_P.mean(axis=-1)
+        => -epsilon * right - (1 - epsilon) * log_P.mean(axis=-1)
+the scores were smoothed | The mean of the scores was taken in place of that of the logarithms of the probabilities.
+    log_P.mean(axis=-1) => S.mean(axis=-1)
+the probabilities were smoothed | What the model says was mixed with equal shares. Smoothed are the targets.
+    L = -(1 - epsilon) * right - epsilon * log_P.mean(axis=-1)
+        => L = -np.log((1 - epsilon) * np.exp(right) + epsilon / S.shape[-1])
+a sum | The mean was asked for; a sum grows with the batch.
+    return L[real].mean() => return L[real].sum()
+no minus | A loss is minus the log-probability: small when the model is right.
+    return L[real].mean() => return -L[real].mean()
+in bits | This is the loss in bits. In nats the logarithm is the natural one.
+    return L[real].mean() => return L[real].mean() / np.log(2)
+"""
