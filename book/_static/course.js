@@ -19,7 +19,7 @@
   const BOXES = ".katex-display, .drawing, .pst-scrollable-table-container, .bd-article pre, .cell_output > .output";
   const laidOut = new Set();
   const letScroll = (box) => {
-    if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
   };
   const sizes = new ResizeObserver((entries) => {
