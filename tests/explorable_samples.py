@@ -34,6 +34,7 @@ SAMPLES = {
     "HeadViewer": lambda: explorables.HeadViewer(
         [WORDS], np.full((1, 2, 4, 3, 3), 1 / 3), [[-1, 0, 1]], token=2
     ),
+    "LabelSmoothing": lambda: explorables.LabelSmoothing(epsilon=0.2, vocab=16),
     "LengthAndAccuracy": lambda: explorables.LengthAndAccuracy(load_result("bottleneck"), length=20),
     "MaskPainter": lambda: explorables.MaskPainter(WORDS, VECTORS @ VECTORS.T, [False, True, True]),
     "MergeSteps": lambda: explorables.MergeSteps(
@@ -67,6 +68,11 @@ MOVES = {
         {"sentence": 0, "head": 1},
     ),
     "HeadViewer": ({"token": 3, "head": 1}, "w.token, w.chosen().round(3).tolist()", {"layer": 1}),
+    "LabelSmoothing": (
+        {"epsilon": 0.3, "vocab": 1024, "confidence": 0.5},
+        "w.vocab, round(w.best(), 4), round(w.gap(), 3), round(w.loss(w.confidence), 3)",
+        {"epsilon": 0.0},
+    ),
     "LengthAndAccuracy": (
         {"length": 22, "level": 0.5, "measure": "exact"},
         "w.length, w.below()",

@@ -36,6 +36,7 @@ from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.transformer import Block, FeedForward
 from attnlib.reference import positional
 from attnlib.reference.attention import attend
+from attnlib.reference.losses import smoothed_over_all
 from attnlib.reference.ops import entropy, masked_softmax, softmax, softmax_jacobian, softmax_with_temperature
 from attnlib.testing import assert_close
 from attnlib.viz import explorables
@@ -252,6 +253,33 @@ def test_scores_and_width_computes_what_the_reference_does(tmp_path):
         close(ours["flat"], theirs.scores().ravel())
         close(ours["spread"], np.sqrt((theirs.scores() ** 2).mean()))
         close(ours["mean"], theirs.mean_weights())
+
+
+def test_label_smoothing_computes_what_the_reference_does(tmp_path):
+    cases = [(epsilon, vocab) for epsilon in (0.0, 0.01, 0.1, 0.6) for vocab in (2, 4, 1024, 65536)]
+    sure = [0.01, 0.3, 0.9, 0.99]
+    expression = (
+        "cases.map(([e, v]) => [m.best(e, v), e ? m.gap(e, v) : null, e ? m.loss(m.best(e, v), e, v) : 0, "
+        "sure.map((p) => m.loss(p, e, v))])"
+    )
+    found = in_node(explorables.LabelSmoothing, expression, tmp_path, cases=cases, sure=sure)
+    for (epsilon, vocab), (best, gap, least, losses) in zip(cases, found, strict=True):
+        picture = explorables.LabelSmoothing(epsilon, vocab)
+        Q = smoothed_over_all(np.array([0]), vocab, epsilon)[0]
+        close(best, Q[0])
+        close(picture.best(), Q[0])
+        close(least, entropy(Q))
+        close(losses, [picture.loss(p) for p in sure])
+        if epsilon:
+            close(gap, np.log(Q[0] / Q[1]))
+            close(picture.gap(), gap)
+
+
+@pytest.mark.bad_input
+def test_label_smoothing_wants_as_many_tokens_as_its_slider_can_say():
+    for vocab in (1, 5, 2**17):
+        with pytest.raises(ValueError, match=f"a power of two from 2 to 65536; got {vocab}. Try vocab=32768"):
+            explorables.LabelSmoothing(vocab=vocab)
 
 
 def test_length_and_accuracy_shows_the_stored_experiment(tmp_path):

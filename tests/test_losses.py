@@ -180,12 +180,12 @@ def test_a_table_learns_from_log_v_down_to_the_entropy_rate_and_no_further(rng):
     before, after = (one.reshape(-1) for one in np.indices((VOCAB, VOCAB)))
     floor = -share @ np.log(source.reshape(-1))
     Z, seen = np.zeros((VOCAB, VOCAB)), []
-    for _ in range(1000):
+    for _ in range(250):
         L, cache = losses.cross_entropy(Z[before], after)
         seen.append(share @ L)
         np.add.at(Z, before, -10 * losses.cross_entropy_backward(share, cache))
     assert abs(seen[0] - math.log(VOCAB)) < 1e-12
-    assert min(seen) > floor - 1e-12 and seen[-1] - floor < 1e-3
+    assert min(seen) > floor - 1e-12 and seen[-1] - floor < 5e-3
 
 
 def test_smoothing_of_a_tenth_over_37_000_tokens_is_best_at_nine_tenths():

@@ -21,6 +21,7 @@ from attnlib.viz.explorables.block_flow import BlockFlow
 from attnlib.viz.explorables.cross_viewer import CrossViewer
 from attnlib.viz.explorables.decoding_tree import DecodingTree
 from attnlib.viz.explorables.head_viewer import HeadViewer
+from attnlib.viz.explorables.label_smoothing import LabelSmoothing
 from attnlib.viz.explorables.length_and_accuracy import LengthAndAccuracy
 from attnlib.viz.explorables.mask_painter import MaskPainter
 from attnlib.viz.explorables.merge_steps import MergeSteps
@@ -36,6 +37,7 @@ __all__ = [
     "DecodingTree",
     "Explorable",
     "HeadViewer",
+    "LabelSmoothing",
     "LengthAndAccuracy",
     "MaskPainter",
     "MergeSteps",
