@@ -100,9 +100,10 @@ def chapter_map(app: Sphinx, page: str) -> str:
 def add_head(app: Sphinx, page: str, template: str, context: dict[str, Any], document: object) -> None:
     notebook = "body" in context and SECTION.fullmatch(page)
     # What stands above the text is painted when all of it has come: half of it would be laid out differently.
-    above = "page-head" if notebook else "searchbox"
-    expect = f'<link rel="expect" href="#{above}" blocking="render" />\n'
-    context["metatags"] = context.get("metatags", "") + expect
+    if "body" in context:
+        above = "page-head" if notebook else "searchbox"
+        expect = f'<link rel="expect" href="#{above}" blocking="render" />\n'
+        context["metatags"] = context.get("metatags", "") + expect
     if notebook:
         line = f'<p class="at-a-glance">{facts_line(app.env, page)}</p>'
         head = f'</h1>\n<div class="page-head" id="page-head">{line}{chapter_map(app, page)}</div>'
