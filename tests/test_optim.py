@@ -91,6 +91,17 @@ def test_a_penalty_inside_adam_is_pytorchs_weight_decay_of_adam(W):
     )
 
 
+def test_the_penalty_adds_its_slope(rng):
+    W, aside, decay, small = rng.normal(size=7), rng.normal(size=7), 0.3, 1e-5
+
+    def loss(W):
+        return np.tanh(W) @ aside + decay / 2 * (W**2).sum()
+
+    task = aside / np.cosh(W) ** 2
+    found = [(loss(W + small * e) - loss(W - small * e)) / (2 * small) for e in np.eye(7)]
+    assert_close(optim.with_l2(task, W, decay), np.array(found), "central difference")
+
+
 @pytest.mark.parametrize("rate", [1e-2, 0.5])  # from the fourth step on 1 / sqrt(t) is the smaller one
 @pytest.mark.parametrize("size", [1.0, 1e-5])
 def test_adafactor_is_that_of_pytorch(M, rate, size):

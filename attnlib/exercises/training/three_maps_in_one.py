@@ -1,0 +1,91 @@
+"""Three maps in one matrix
+
+write · ★★ · 10 min · 05-training/2-steps
+
+GPT-2 stores its three projections side by side in one matrix W_QKV (d, 3d): queries, keys, values. For Muon they are
+three maps, and each should move by the same length in every direction *of its own*. B (d, 3d) is the mean gradient of
+the fused matrix. Return W after one step of Muon with the given rate, exactly (by `np.linalg.svd`, no polynomial), for
+each map by itself.
+
+1. What would the singular values of the fused matrix mix?
+2. Cut B into its three maps. Which axis are they cut along?
+3. For each map U, s, Vh = np.linalg.svd(map); the step is U @ Vh. Then put the three side by side again.
+
+If one of the three has far smaller gradients than the others (at the start that is often so for queries and keys), one
+orthogonalisation of the fused matrix hardly sees it. Three do: each map gets its own even step. The same question comes
+back for the heads inside a map, and for the experts of a mixture.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def fused_muon(W, B, rate):
+    """W after a step of Muon for each of its three maps; W and B (d, 3d)."""
+    steps = []
+    for M in np.split(B, 3, axis=1):
+        U, s, Vh = np.linalg.svd(M)
+        steps.append(U @ Vh)
+    return W - rate * np.concatenate(steps, axis=1)
+
+
+def by_slices(W, B, rate):
+    d = len(W)
+    new = W.astype(float)
+    for i in range(3):
+        U, _, Vh = np.linalg.svd(B[:, i * d : (i + 1) * d], full_matrices=False)
+        new[:, i * d : (i + 1) * d] -= rate * (U @ Vh)
+    return new
+
+
+def by_a_root(W, B, rate):
+    parts = []
+    for M in np.hsplit(B, 3):
+        values, Q = np.linalg.eigh(M.T @ M)
+        parts.append(M @ (Q / np.sqrt(values)) @ Q.T)
+    return W - rate * np.hstack(parts)
+
+
+def whole(W, B, rate):
+    U, _, Vh = np.linalg.svd(B, full_matrices=False)
+    return W - rate * U @ Vh
+
+
+def cases(rng):
+    def parts(d, sizes=(1, 1, 1), rate=0.5):
+        W, B = drawn(rng, (d, 3 * d), (d, 3 * d))
+        return W, B * np.repeat(sizes, d), rate
+
+    return {
+        "two numbers wide": parts(2),
+        "three numbers wide": parts(3),
+        "small gradients for queries": parts(4, (0.01, 1, 5)),
+        "another rate": parts(3, (1, 2, 1), 0.02),
+    }
+
+
+VARIANTS = """
+    by_slices
+    by_a_root
+"""
+MISTAKES = """
+the fused matrix as one | All three maps were taken for one matrix, so a map with small gradients gets a small step.
+    whole
+the gradient itself | That is a step along the gradient: its singular values were left as they are.
+    = W - rate * B
+interleaved columns | Every third column was taken for a map. The maps stand side by side.
+    for M in np.split(B, 3, axis=1): => for M in (B[:, i::3] for i in range(3)):
+V is turned once more | `np.linalg.svd` returns V already transposed.
+    U @ Vh => U @ Vh.T
+the signs of the entries | Each entry moved by the rate. Muon asks each direction, not each entry.
+    = W - rate * np.sign(B)
+each map to length one | Each map was divided by its length, and its singular values stay as uneven as they were.
+    U @ Vh => M / np.linalg.norm(M)
+uphill | The step goes against the gradient.
+    W - rate * np => W + rate * np
+the rate is forgotten | The step is multiplied by the rate.
+    - rate * np => - np
+the step alone | That is the step. Asked for is where it leads.
+    return W - rate * => return -rate *
+"""

@@ -1,0 +1,93 @@
+"""What is left of each parameter
+
+write · ★★ · 10 min · 05-training/2-steps
+
+A model is left to its decay alone: no gradient for a number of steps, and AdamW with the given rate and decay.
+parameters is a dict from the name of a parameter to its array, in the names of the book: maps are called W_Q or W_1,
+biases b_1 or b_O, a norm has a gain and a shift, and the tables are embed and places. Treat each as the page says it
+should be. Return one array: for each parameter, in the order of the dict, its length afterwards (the root of the sum of
+its squares).
+
+1. Which of the parameters should decay at all? Look at how many axes an array has, and at its name.
+2. Without a gradient AdamW multiplies by the same factor at every step.
+3. The length of an array that is multiplied by a number is its length times that number.
+
+`attnlib.train.optim.decay_groups` makes this choice for a PyTorch model. That a bias or a gain is spared is a custom
+with a reason, not a law. A wrong choice is quiet: with rate 0.001 and decay 0.1, a gain of one that has no gradient is
+0.37 after 10,000 steps.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def lengths(parameters, rate, decay, steps):
+    """The length of each parameter afterwards: a dict in, one array out."""
+    left = []
+    for name, W in parameters.items():
+        decays = W.ndim > 1 and name not in ("embed", "places")
+        factor = (1 - rate * decay) ** steps if decays else 1.0
+        left.append(factor * np.sqrt((W**2).sum()))
+    return np.array(left)
+
+
+def by_name(parameters, rate, decay, steps):
+    found = np.array([np.linalg.norm(W.ravel()) for W in parameters.values()])
+    maps = np.array([name.startswith("W_") for name in parameters])
+    return found * np.where(maps, (1 - rate * decay) ** steps, 1)
+
+
+def step_by_step(parameters, rate, decay, steps):
+    copies = {name: np.array(W, dtype=float) for name, W in parameters.items()}
+    for _ in range(steps):
+        for name, W in copies.items():
+            if name[0] == "W":
+                W -= rate * decay * W
+    return np.array([float(np.sqrt(np.square(W).sum())) for W in copies.values()])
+
+
+def cases(rng):
+    def model(**shapes):
+        return {name: 1 + drawn(rng, shape)[0] for name, shape in shapes.items()}
+
+    block = {"gain": (4,), "shift": (4,), "W_1": (4, 6), "b_1": (6,), "W_2": (6, 4), "b_2": (4,)}
+    return {
+        "a feed-forward network and its norm": (model(**block), 0.1, 0.5, 3),
+        "a small GPT": (
+            model(embed=(7, 4), places=(5, 4), W_Q=(4, 4), W_O=(4, 4), b_O=(4,), gain=(4,)), 0.1, 0.2, 4
+        ),
+        "no decay": (model(embed=(3, 2), W_1=(2, 5), b_1=(5,)), 0.1, 0.0, 5),
+        "no step": (model(places=(3, 2), W_K=(2, 2), shift=(2,)), 0.1, 0.3, 0),
+        "one step": (model(W_V=(3, 3), b_V=(3,), embed=(5, 3)), 0.2, 0.5, 1),
+    }  # fmt: skip
+
+
+VARIANTS = """
+    by_name
+    step_by_step
+"""
+MISTAKES = """
+decay on biases and norms | Biases, gains and shifts decayed, too. A gain belongs at one; a bias has no size to tame.
+    decays = W.ndim > 1 and name not in ("embed", "places") => decays = name not in ("embed", "places")
+decay on tables | The tables decayed, too: a row would fade while its token is not seen.
+    decays = W.ndim > 1 and name not in ("embed", "places") => decays = W.ndim > 1
+everything decays | Everything decayed. Maps should; vectors and tables should not.
+    if decays else 1.0 => if True else 1.0
+nothing decays | Nothing decayed. The maps should.
+    if decays else 1.0 => if False else 1.0
+the other way round | The maps were spared, and the rest decayed.
+    if decays else 1.0 => if not decays else 1.0
+decay without the rate | The share lost at a step is rate times decay.
+    (1 - rate * decay) ** steps => (1 - decay) ** steps
+one step | That is one step, however many there are.
+    (1 - rate * decay) ** steps => (1 - rate * decay)
+steps added up | Each step takes a share of what is left, so the shares multiply.
+    (1 - rate * decay) ** steps => (1 - rate * decay * steps)
+the squares | The root is missing.
+    np.sqrt((W**2).sum()) => (W**2).sum()
+the root of the mean | The length is the root of the sum of the squares, not of their mean.
+    np.sqrt((W**2).sum()) => np.sqrt((W**2).mean())
+the share that is left | That is the share of each that is left. Asked for is its length.
+    left.append(factor * np.sqrt((W**2).sum())) => left.append(factor)
+"""
