@@ -74,7 +74,7 @@ def rotary(
 def rotary_halves(
     X: Float[Tensor, "*b n 2pairs"], positions: Float[Tensor, "n"], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Tensor, "*b n 2pairs"]:
-    """The same with coordinate i and i + d/2 as a pair, the layout of Llama's published parameters."""
+    """The same with coordinate i and i + d/2 as a pair, Hugging Face's layout of Llama's parameters."""
     return _turn_halves(X, *_hands(angles(positions, X.shape[-1], base)))
 
 

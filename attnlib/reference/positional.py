@@ -100,7 +100,7 @@ def _turn(
 def rotary_halves(
     X: Float[Array, "*b n 2pairs"], positions: Float[Array, "n"], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Array, "*b n 2pairs"]:
-    """The same with coordinate i and i + d/2 as a pair, the layout of Llama's published parameters.
+    """The same with coordinate i and i + d/2 as a pair, Hugging Face's layout of Llama's parameters.
 
     >>> X = np.array([[1.0, 2.0, 3.0, 4.0]])
     >>> turned = rotary(X[:, to_neighbours(2)], np.array([5.0]))[:, to_halves(2)]

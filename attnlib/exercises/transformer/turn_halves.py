@@ -2,9 +2,9 @@
 
 write · ★★ · 10 min · 04-transformer/3-where-am-i
 
-In Llama's published parameters number i of a head makes a pair with number i + d/2, for i = 0, 1, ..., d/2 - 1, and
-this pair turns at the speed of hand i, base 10,000. Turn X (n, d), whose rows stand at the given places (n,), in this
-layout; return (n, d) in this layout.
+In the Hugging Face form of Llama's parameters number i of a head makes a pair with number i + d/2, for i = 0, 1, ...,
+d/2 - 1, and this pair turns at the speed of hand i, base 10,000. Turn X (n, d), whose rows stand at the given places
+(n,), in this layout; return (n, d) in this layout.
 
 1. Which slices are the first numbers of all pairs, and which the second?
 2. The speeds are those of the page: hand i has the exponent 2i/d, wherever its two numbers stand.
