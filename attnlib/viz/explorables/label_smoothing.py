@@ -21,7 +21,7 @@ class LabelSmoothing(Explorable):
     """A share, a number of tokens and a confidence to move; the loss and its least follow."""
 
     QUESTION = "How sure does a smoothed label want a model to be?"
-    SIZE = (445, 425)
+    SIZE = (450, 425)
     _esm, _css = script("label_smoothing"), style("label_smoothing")
 
     epsilon = traitlets.Float(0.1, min=0, max=0.6).tag(sync=True)
