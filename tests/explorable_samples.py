@@ -40,6 +40,7 @@ SAMPLES = {
     "MergeSteps": lambda: explorables.MergeSteps(
         [(b"h", b"e"), (b"t", b"he"), (b" ", b"the")], "then the hen", known=1
     ),
+    "OptimiserRace": lambda: explorables.OptimiserRace(angle=30, steps=25),
     "PermutedTokens": lambda: explorables.PermutedTokens(WORDS, VECTORS, order=[2, 0, 1]),
     "QueryInThePlane": lambda: explorables.QueryInThePlane(*three_tokens(), np.array([1.0, 2.0])),
     "ScoresAndWidth": lambda: explorables.ScoresAndWidth(d_k=64),
@@ -84,6 +85,11 @@ MOVES = {
         {"fill": "zero", "format": "float16"},
     ),
     "MergeSteps": ({"text": "the other", "known": 2}, "w.text, w.tokens()", {"known": 3}),
+    "OptimiserRace": (
+        {"angle": 45, "rate": 0.01},
+        "w.angle, [round(loss, 6) for loss in w.losses().values()]",
+        {"adam_rate": 0.1, "steep": 10.0},
+    ),
     "PermutedTokens": (
         {"order": [1, 0, 2], "position": 1, "mask": "causal"},
         "w.position, w.gaps().round(3).tolist()",

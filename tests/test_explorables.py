@@ -463,6 +463,31 @@ def test_cross_viewer_links_and_errs_as_the_reference_does(tmp_path):
     assert len(set(rates)) > 5
 
 
+RACES = [(0.02, 0.3, 40, 0, 40), (0.005, 0.1, 40, 45, 100), (0.051, 1.0, 40, 30, 30), (0.04, 0.5, 7, 90, 60)]
+
+
+def race(rate, adam_rate, steep, angle, steps):
+    return explorables.OptimiserRace(rate=rate, adam_rate=adam_rate, steep=steep, angle=angle, steps=steps)
+
+
+def test_the_rules_of_the_race_go_where_those_of_the_reference_go(tmp_path):
+    expression = (
+        "races.map(([rate, adam, ...valley]) => Object.keys(m.rules).map((rule) => "
+        "m.walk(rule, rule === 'Adam' ? adam : rate, ...valley)))"
+    )
+    found = in_node(explorables.OptimiserRace, expression, tmp_path, races=RACES)
+    for given, paths in zip(RACES, found, strict=True):
+        for ours, theirs in zip(paths, race(*given).paths().values(), strict=True):
+            close(ours, theirs)
+
+
+def test_a_turned_valley_is_the_same_for_sgd_and_momentum_and_another_for_adam():
+    straight, turned = (race(0.02, 0.3, 40, angle, 40).losses() for angle in (0, 45))
+    for name in ("SGD", "momentum"):
+        close(straight[name], turned[name])
+    assert abs(straight["Adam"] - turned["Adam"]) > 1
+
+
 def test_turned_hands_turn_and_score_as_the_reference_does(tmp_path):
     cases = [(24, 3, 1, 1e4), (40, 0, 4, 1e4), (999, 7, 6, 50.0), (1000, 24, 3, 1e5)]
     expression = (

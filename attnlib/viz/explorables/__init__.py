@@ -25,6 +25,7 @@ from attnlib.viz.explorables.label_smoothing import LabelSmoothing
 from attnlib.viz.explorables.length_and_accuracy import LengthAndAccuracy
 from attnlib.viz.explorables.mask_painter import MaskPainter
 from attnlib.viz.explorables.merge_steps import MergeSteps
+from attnlib.viz.explorables.optimiser_race import OptimiserRace
 from attnlib.viz.explorables.permuted_tokens import PermutedTokens
 from attnlib.viz.explorables.query_in_the_plane import QueryInThePlane
 from attnlib.viz.explorables.scores_and_width import ScoresAndWidth
@@ -41,6 +42,7 @@ __all__ = [
     "LengthAndAccuracy",
     "MaskPainter",
     "MergeSteps",
+    "OptimiserRace",
     "PermutedTokens",
     "QueryInThePlane",
     "ScoresAndWidth",
