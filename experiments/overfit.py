@@ -30,7 +30,7 @@ from attnlib.train.toy import TEST_SEED
 
 LANGUAGE, VOCAB = base.LANGUAGE, len(base.LANGUAGE.pairs)
 LETTERS, HELD_OUT, JUDGED = 3000, 1000, 300
-N, BATCH, WIDTH, RATE, EVERY, PATIENCE = 16, 32, 48, 3e-3, 50, 4
+N, BATCH, WIDTH, RATE, EVERY, PATIENCE = 16, 32, 48, 3e-3, 25, 6
 TRUE = torch.from_numpy(LANGUAGE.next).float()
 JUDGES = torch.from_numpy(text(LANGUAGE, JUDGED, N + 1, seed=TEST_SEED))
 PLACES = ("embedding", "weights", "attention", "feed-forward")
@@ -138,7 +138,7 @@ EXPERIMENT = Experiment(
         },
         "one place": {place: {**DROPPED, "places": [place]} for place in PLACES},
     },
-    steps=400,
+    steps=300,
     rates=(1.0, 2.0, 3.0),
     settings={
         "symbols": VOCAB, "letters": LETTERS, "held out": HELD_OUT, "judged": JUDGED, "length": N, "width": WIDTH,

@@ -1,0 +1,78 @@
+"""What decays
+
+write · ★ · 6 min · 05-training/4-not-too-well
+
+One step of plain gradient descent for a map W (d, h), its bias b (h,) and the gain (d,) of the norm before it, with
+decoupled weight decay where this page puts it, and nowhere else. dW, db and dgain are the gradients. The decay uses the
+parameters as they were before the step. Return the three new arrays.
+
+1. Which of the three would say nothing at all if they were pulled to zero?
+2. The pull is proportional to the number itself, and to the rate.
+3. W loses rate times decay times itself, beside the step; b and gain make the step alone.
+
+With plain gradient descent this is the same as a penalty on the squares. With Adam it is not, because Adam would divide
+the penalty's gradient, too.
+"""
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def decay_step(W, b, gain, dW, db, dgain, rate, decay):
+    """W, b and gain behind one step with decay."""
+    kept = 1 - rate * decay
+    W = kept * W - rate * dW
+    b = b - rate * db
+    gain = gain - rate * dgain
+    return W, b, gain
+
+
+def penalty(W, b, gain, dW, db, dgain, rate, decay):
+    return W - rate * (dW + decay * W), b - rate * db, gain - rate * dgain
+
+
+def in_turn(W, b, gain, dW, db, dgain, rate, decay):
+    smaller = W - decay * (rate * W)
+    return tuple(x - rate * dx for x, dx in ((smaller, dW), (b, db), (gain, dgain)))
+
+
+def cases(rng):
+    def parts(d, h, rate, decay):
+        return (*drawn(rng, (d, h), h), 1 + 0.3 * rng.normal(size=d), *drawn(rng, (d, h), h, d), rate, decay)
+
+    return {
+        "a small map": parts(2, 3, 0.1, 0.5),
+        "a large rate": parts(3, 4, 0.5, 0.3),
+        "no decay": parts(3, 2, 0.2, 0.0),
+        "all sizes equal": parts(3, 3, 0.3, 0.2),
+    }
+
+
+RETURNS = ("W", "b", "gain")
+VARIANTS = """
+    penalty
+    in_turn
+"""
+MISTAKES = """
+biases and gains decay, too | All three decay. A bias has no size to hold down, and a gain of zero lets nothing through.
+    b = b - => b = kept * b - ;; gain = gain - => gain = kept * gain -
+the bias decays | The bias decays. It has no size to hold down.
+    b = b - => b = kept * b -
+the gain decays | The gain decays. At zero it would let nothing through.
+    gain = gain - => gain = kept * gain -
+only biases and gains decay | It is the map that decays, and the other two that are spared.
+    b = b - => b = kept * b - ;; gain = gain - => gain = kept * gain - ;; W = kept * W - => W = W -
+nothing decays | No decay: this is the step alone.
+    kept * W => W
+without the rate | The decay was not multiplied by the rate: a schedule that lowers the rate would not lower it.
+    kept = 1 - rate * decay => kept = 1 - decay
+the decay comes behind the step | The map was made smaller behind the step, and so the step, too.
+    W = kept * W - rate * dW => W = kept * (W - rate * dW)
+it grows | The map was made larger. Decay pulls towards zero.
+    kept = 1 - rate => kept = 1 + rate
+twice the decay | Half the square has the derivative W, so there is no factor of two.
+    kept = 1 - rate * decay => kept = 1 - 2 * rate * decay
+up the hill | The step goes against the gradient.
+    - rate * d => + rate * d
+a pull of fixed size | The pull was as large for a small number as for a large one. Weight decay pulls in proportion.
+    kept * W - rate * dW => W - rate * decay * (2 * (W > 0) - 1) - rate * dW
+"""

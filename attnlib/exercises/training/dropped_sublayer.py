@@ -1,0 +1,88 @@
+"""Two of the four places
+
+write · ★★ · 10 min · 05-training/4-not-too-well
+
+A sublayer of attention while it trains: X (n, d) is the stream, P (n, n) are the weights, M (d, d) is what the matrices
+of values and output make together. kept_P (n, n) and kept_Y (n, d) are True for what stays of the weights and of what
+attention says; in both places the share p is dropped. There is no norm. Return the stream behind attention, (n, d).
+
+1. What is left out in the second place: numbers of the stream, or of what is added to it?
+2. Each of the two dropouts keeps the mean of its own input. What does each have to do for that?
+3. Divide what stays of P by 1 - p, and what stays of the product with X and M again; then add it to X.
+
+Each place divides for itself, because each draws for itself. The stream is dropped in neither: what an earlier block
+wrote stays where it is.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn, weights
+
+
+def dropped_sublayer(X, P, M, kept_P, kept_Y, p):
+    """The stream behind attention that drops weights, and numbers of what it says."""
+    dropped = kept_P * P / (1 - p)
+    Y = dropped @ X @ M
+    return X + kept_Y * Y / (1 - p)
+
+
+def number_by_number(X, P, M, kept_P, kept_Y, p):
+    values, Z = X @ M, X.copy()
+    for i, j in np.argwhere(kept_P):
+        Z[i] = Z[i] + P[i, j] * values[j] * kept_Y[i] / (1 - p) ** 2
+    return Z
+
+
+def cases(rng):
+    def parts(n, d, p):
+        return (
+            *drawn(rng, (n, d)), weights(rng, n, n), *drawn(rng, (d, d)),
+            rng.random((n, n)) >= p, rng.random((n, d)) >= p, p,
+        )  # fmt: skip
+
+    X, P, M, kept_P, kept_Y, _ = parts(3, 4, 0.3)
+    return {
+        "three tokens": (X, P, M, kept_P, kept_Y, 0.3),
+        "half is dropped": parts(4, 3, 0.5),
+        "only the output drops": (X, P, M, kept_P | True, kept_Y, 0.3),
+        "only the weights drop": (X, P, M, kept_P, kept_Y | True, 0.3),
+        "all sizes equal": parts(3, 3, 0.25),
+    }
+
+
+VARIANTS = """
+    number_by_number
+    kept_P * P / (1 - p) => np.where(kept_P, P / (1 - p), 0)
+"""
+MISTAKES = """
+nothing is rescaled | What stays was not divided by 1 - p, in neither place: the mean over draws is smaller than what
+  the model says when nothing is dropped.
+    / (1 - p) =>
+the weights are not rescaled | What stays of the weights was not divided by 1 - p.
+    kept_P * P / (1 - p) => kept_P * P
+    kept_Y * Y / (1 - p) => kept_Y * Y
+the stream is dropped, too | Numbers of the sum were left out. Dropped is what attention adds; the stream goes past it.
+    X + kept_Y * Y => kept_Y * (X + Y)
+the weights were made to sum to one again | The weights that stay were divided by their sum. Dropout divides by 1 - p,
+  and the sum is one on average only.
+    dropped = kept_P * P / (1 - p) => dropped = kept_P * P;
+           dropped = dropped / np.maximum(dropped.sum(axis=-1, keepdims=True), 1e-12)
+no way around | What attention says must be added to the stream.
+    return X + => return
+what stays and what goes are exchanged | The arrays are True for what stays.
+    kept_P * => ~kept_P * ;; kept_Y * => ~kept_Y *
+made smaller, not larger | What stays was multiplied by 1 - p. It must become larger, so that the mean stays.
+    / (1 - p) => * (1 - p)
+divided by the share that is dropped | What stays is divided by the share that stays, 1 - p.
+    / (1 - p) => / p
+one draw for all positions | Every position lost the same numbers: the first position's. Each has its own.
+    kept_Y * Y => kept_Y[0] * Y
+one draw for all queries | Every query lost the same keys: the first query's. Each has its own.
+    kept_P * P => kept_P[0] * P
+the weights are not dropped | All weights stayed. The first of the two places is missing.
+    dropped = kept_P * P / (1 - p) => dropped = P
+the output is not dropped | All numbers of the output stayed. The second of the two places is missing.
+    kept_Y * Y / (1 - p) => Y
+the wrong axis of the weights | A row of kept_P belongs to a query, a column to a key.
+    kept_P * => kept_P.T *
+"""
