@@ -72,7 +72,7 @@ it grows | The map was made larger. Decay pulls towards zero.
 twice the decay | Half the square has the derivative W, so there is no factor of two.
     kept = 1 - rate * decay => kept = 1 - 2 * rate * decay
 up the hill | The step goes against the gradient.
-    - rate * d => + rate * d
+    - rate * dW => + rate * dW ;; - rate * db => + rate * db ;; - rate * dgain => + rate * dgain
 a pull of fixed size | The pull was as large for a small number as for a large one. Weight decay pulls in proportion.
     kept * W - rate * dW => W - rate * decay * (2 * (W > 0) - 1) - rate * dW
 """

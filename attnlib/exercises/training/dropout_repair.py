@@ -21,7 +21,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def feed_forward(X, W_1, W_2, draws, p, training):
-    """A feed-forward network that drops numbers of its output while it trains."""
+    """A feed-forward network with dropout while it trains."""
     H = np.maximum(X @ W_1, 0)
     Y = H @ W_2
     kept = (draws >= p) / (1 - p)

@@ -22,7 +22,7 @@ from attnlib.exercises.kit.drawing import drawn, weights
 
 
 def dropped_spread(P, V, p):
-    """The standard deviation of each number of the output under attention dropout; (m, d_v)."""
+    """How much each number of the output varies; (m, d_v)."""
     return np.sqrt(p / (1 - p) * (P**2 @ V**2))
 
 

@@ -20,7 +20,7 @@ from attnlib.exercises.kit.drawing import drawn, weights
 
 
 def dropped_sublayer(X, P, M, kept_P, kept_Y, p):
-    """The stream behind attention that drops weights, and numbers of what it says."""
+    """The stream behind attention that drops in two places."""
     dropped = kept_P * P / (1 - p)
     Y = dropped @ X @ M
     return X + kept_Y * Y / (1 - p)
