@@ -126,7 +126,6 @@ EXPERIMENT = Experiment(
             "nothing": RATES,
             "twice the text": {**RATES, "letters": 2 * LETTERS},
             "weight decay": {"turns": "decay", "dial": [1.0, 3.0, 10.0]},
-            "stronger dropout": {"turns": "dropped", "dial": [0.2, 0.3, 0.4]},  # than what was best at 1x
         },
     },
     steps=250,
