@@ -53,14 +53,10 @@ VARIANTS = """
     in_turn
 """
 MISTAKES = """
-biases and gains decay, too | All three decay. A bias has no size to hold down, and a gain of zero lets nothing through.
-    b = b - => b = kept * b - ;; gain = gain - => gain = kept * gain -
-the bias decays | The bias decays. It has no size to hold down.
+the bias decays | The bias decays. A bias has no size to hold down.
     b = b - => b = kept * b -
 the gain decays | The gain decays. At zero it would let nothing through.
     gain = gain - => gain = kept * gain -
-only biases and gains decay | It is the map that decays, and the other two that are spared.
-    b = b - => b = kept * b - ;; gain = gain - => gain = kept * gain - ;; W = kept * W - => W = W -
 nothing decays | No decay: this is the step alone.
     kept * W => W
 without the rate | The decay was not multiplied by the rate: a schedule that lowers the rate would not lower it.

@@ -38,6 +38,11 @@ def no_share(X, W_1, W_2, draws, p, training):
     return (draws >= p) * (np.maximum(X @ W_1, 0) @ W_2) / (1 - p)
 
 
+def older(X, W_1, W_2, draws, p, training):
+    Y = np.maximum(X @ W_1, 0) @ W_2
+    return Y * (draws >= p) if training else Y * (1 - p)
+
+
 def cases(rng):
     def parts(n, d, h, p, training):
         return (*drawn(rng, (n, d), (d, h), (h, d)), rng.random((n, d)), p, training)
@@ -64,7 +69,7 @@ nothing is rescaled | What stays must be divided by 1 - p while the model trains
     (draws >= p) / (1 - p) => draws >= p
 scaled when it is used | In use the output was multiplied by 1 - p. That belongs to the older convention, in which
   training divides by nothing; here training divides, and use leaves everything as it is.
-    (draws >= p) / (1 - p) => draws >= p ;; else Y => else Y * (1 - p)
+    older
 divided in both | What stays is divided while the model trains. In use nothing is missing, so nothing is divided.
     else Y => else Y / (1 - p)
 one draw for all positions | Every position lost the same numbers: the first position's. Each has its own.
