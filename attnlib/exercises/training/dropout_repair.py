@@ -70,8 +70,6 @@ nothing is rescaled | What stays must be divided by 1 - p while the model trains
 scaled when it is used | In use the output was multiplied by 1 - p. That belongs to the older convention, in which
   training divides by nothing; here training divides, and use leaves everything as it is.
     older
-divided in both | What stays is divided while the model trains. In use nothing is missing, so nothing is divided.
-    else Y => else Y / (1 - p)
 one draw for all positions | Every position lost the same numbers: the first position's. Each has its own.
     (draws >= p) => (draws[:1] >= p)
 one draw for a whole position | A position lost all of its numbers or none. Each number has a draw of its own.
