@@ -106,3 +106,40 @@ def test_a_schematic_writes_the_shapes_beside_its_arrows():
     assert drawn["n x d"] == (2.15, 1.0)  # right of the middle of the last piece
     assert len(drawing.axes.patches) == 3 and len(drawing.axes.lines) == 1
     plt.close(drawing.figure)
+
+
+class View:
+    """What `display(..., display_id=True)` gives back in a notebook."""
+
+    def __init__(self):
+        self.shown = []
+
+    def update(self, picture):
+        self.shown.append(picture)
+
+
+def test_a_live_curve_is_one_picture_that_grows(monkeypatch):
+    view = View()
+
+    def display(picture, display_id):
+        view.update(picture)
+        return view
+
+    monkeypatch.setattr("attnlib.viz.live.display", display)
+    watch = viz.live_curve(steps=7, every=3)
+    for step in range(1, 8):
+        watch(step, 5.0 - step)
+    svgs = [picture.svg for picture in view.shown]
+    assert len(svgs) == 3, "after steps 3 and 6, and at the end"
+    points = [svg.count("<use") for svg in svgs]
+    assert points[1] - points[0] == 3 and points[2] - points[1] == 1
+    assert not plt.get_fignums()
+
+
+def test_a_live_curve_without_a_notebook_is_shown_once(monkeypatch):
+    shown = []
+    monkeypatch.setattr("attnlib.viz.live.display", lambda picture, display_id: shown.append(picture))
+    watch = viz.live_curve(steps=100, every=2)
+    for step in range(1, 101):
+        watch(step, 1.0)
+    assert len(shown) == 1

@@ -10,6 +10,7 @@ Pictures to move are in `attnlib.viz.explorables`; `viz.explore` shows them.
 
 from attnlib.viz.alignment import alignment_plot
 from attnlib.viz.heatmap import heatmap
+from attnlib.viz.live import live_curve
 from attnlib.viz.schematic import Schematic
 from attnlib.viz.source import show_source
 from attnlib.viz.style import INK, PALETTE, SEQUENTIAL, Figure, explore, show, use_style
@@ -23,6 +24,7 @@ __all__ = [
     "alignment_plot",
     "explore",
     "heatmap",
+    "live_curve",
     "show",
     "show_source",
     "use_style",
