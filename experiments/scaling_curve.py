@@ -26,8 +26,8 @@ from attnlib.train.own import END, loss
 from attnlib.train.rows import TokenRows, packed_tokens
 
 WIDTHS = (16, 24, 32, 48, 64, 128)
-MERGES, N, BATCH, LAYERS, ASKED = 255, 64, 16, 2, 500  # the last in rows
-TOKENS = 700_000  # of training text
+MERGES, N, BATCH, LAYERS, ASKED = 255, 64, 8, 2, 500  # the last in rows
+TOKENS = 250_000  # of training text
 
 
 @cache
@@ -80,7 +80,7 @@ EXPERIMENT = Experiment(
     question="how much better is a larger model, and can one say so before it is trained?",
     trial=trial,
     arms={"widths": {str(width): {"width": width} for width in WIDTHS}},
-    steps=150,
+    steps=100,
     rates=(2e-3, 6e-3, 2e-2),
     settings={"n": N, "batch": BATCH, "layers": LAYERS, "merges": MERGES, "tokens": TOKENS, "asked": ASKED},
     figure="gain",

@@ -1,0 +1,75 @@
+"""A line towards a floor
+
+write · ★★ · 10 min · 05-training/6-train-your-own-gpt
+
+A loss cannot fall below the entropy of the text. Suppose that this `floor` is known, and that what is *above* it
+follows a power law of the size. Given the losses (k,) of models with `sizes` (k,), fit the law by least squares on
+logarithmic axes, and return the loss that it predicts at `size`.
+
+1. Which number is a line in ln N: the loss, its logarithm, or the logarithm of something else?
+2. Take the floor away first. Then it is the fit of the page.
+3. Fit a line to ln(losses - floor) over ln(sizes), read it at ln(size), take the exponential, and put the floor back.
+
+Without the floor a law sinks below every bound in the end. With one that is only guessed, the fit has one
+number more to be wrong by: losses that have not come near the floor say little about where it is.
+"""
+
+import numpy as np
+
+
+def floor_law(sizes, losses, floor, size):
+    """The loss at `size`, by a power law of what is above the floor; sizes and losses (k,)."""
+    x, y = np.log(sizes), np.log(losses - floor)
+    slope = ((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum()
+    return floor + np.exp(y.mean() + slope * (np.log(size) - x.mean()))
+
+
+def by_polyfit(sizes, losses, floor, size):
+    slope, start = np.polyfit(np.log10(sizes), np.log10(losses - floor), 1)
+    return floor + 10 ** (start + slope * np.log10(size))
+
+
+def cases(rng):
+    def trained(k, floor, alpha):
+        sizes = np.round(1000 * 3.0 ** np.arange(1, k + 1))
+        above = 20 * sizes**-alpha * np.exp(0.05 * rng.normal(size=k))
+        return sizes, floor + above, floor, 8 * sizes[-1]
+
+    return {
+        "three sizes": trained(3, 1.5, 0.3),
+        "five sizes": trained(5, 0.9, 0.2),
+        "a floor near the losses": trained(4, 2.5, 0.5),
+    }
+
+
+VARIANTS = """
+    by_polyfit
+    x, y = np.log(sizes), np.log(losses - floor) => x, y = np.log(np.asarray(sizes) / size), np.log(losses - floor)
+        ;; (np.log(size) - x.mean()) => (0.0 - x.mean())
+"""
+MISTAKES = """
+no floor | The law was fitted to the losses themselves. What follows a power law here is what is above the floor.
+    np.log(losses - floor) => np.log(losses) ;; return floor + np.exp => return np.exp
+the floor is not put back | This is what is above the floor at `size`. The loss is more.
+    return floor + np.exp => return np.exp
+the floor only at the end | The floor was added, but not taken away before the fit.
+    np.log(losses - floor) => np.log(losses)
+a line in the size | This draws a straight line through sizes and losses, without a logarithm.
+    x, y = np.log(sizes), np.log(losses - floor) => x, y = sizes, losses - floor
+        ;; np.exp(y.mean() + slope * (np.log(size) - x.mean())) => (y.mean() + slope * (size - x.mean()))
+an exponential law | The logarithm of the sizes is missing: this falls by the same share for each parameter more.
+    x, y = np.log(sizes) => x, y = sizes ;; (np.log(size) - x.mean()) => (size - x.mean())
+a logarithm of the size alone | The losses, too, are on a logarithmic axis.
+    np.log(losses - floor) => losses - floor ;; np.exp(y.mean() + slope * (np.log(size) - x.mean()))
+        => (y.mean() + slope * (np.log(size) - x.mean()))
+a ratio to the floor | This fits the logarithm of losses / floor. What falls by a power is the difference.
+    np.log(losses - floor) => np.log(losses / floor) ;; return floor + np.exp => return floor * np.exp
+the last two points | The line was drawn through the last two sizes. Least squares weighs all of them.
+    x, y = np.log(sizes), np.log(losses - floor) => x, y = np.log(sizes[-2:]), np.log(losses[-2:] - floor)
+the last size again | This is the law at the largest size that was trained.
+    (np.log(size) - x.mean()) => (x[-1] - x.mean())
+the slope with another sign | A larger model has a smaller loss.
+    slope * (np.log(size) => -slope * (np.log(size)
+still a logarithm | The exponential is missing: the line gives the logarithm of what is above the floor.
+    np.exp(y.mean() + slope * (np.log(size) - x.mean())) => (y.mean() + slope * (np.log(size) - x.mean()))
+"""

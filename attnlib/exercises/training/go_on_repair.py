@@ -1,0 +1,84 @@
+"""It goes on, and ends elsewhere
+
+repair · ★★ · 8 min · 05-training/6-train-your-own-gpt
+
+A training was stopped after `done` of its `steps` steps (counted from 0); w (d,) and its momentum m (d,) were kept.
+Step i pulls w towards rows[i % len(rows)], of rows (n, d), with a rate that falls on a line to zero at the end. This
+function should go on as if nothing had happened. It ends elsewhere. Two things are wrong; repair both.
+
+1. Which numbers does step i need, beside the parameters?
+2. Two of them are as they are at the very first step of a training.
+3. One line throws away what was kept of the momentum; one counts the rows from the stop instead of from the beginning.
+
+Neither fault raises an error, and the loss falls all the same. That is why one compares with a training that was
+never stopped, to the last bit, and does not look at the curve.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def go_on(w, m, done, rows, steps, lr, beta):
+    """The parameters after all steps; w and m (d,) are those after `done` steps, rows (n, d)."""
+    w, m = w.copy(), m.copy()
+    for i in range(done, steps):
+        g = w - rows[i % len(rows)]
+        m = beta * m + g
+        w = w - lr * (1 - i / steps) * m
+    return w
+
+
+def rolled(w, m, done, rows, steps, lr, beta):
+    ahead = np.roll(rows, -(done % len(rows)), axis=0)
+    for k in range(steps - done):
+        m = beta * m + (w - ahead[k % len(rows)])
+        w = w - lr * (steps - done - k) / steps * m
+    return w
+
+
+def cases(rng):
+    def stopped(n, d, done, steps):
+        w, m, rows = drawn(rng, d, d, (n, d))
+        return w, m, done, rows, steps, 0.2, 0.8
+
+    return {
+        "two steps are left": stopped(5, 3, 3, 5),
+        "the rows come a second time": stopped(4, 2, 7, 12),
+        "nothing is left": stopped(3, 2, 4, 4),
+        "before the first step": stopped(3, 4, 0, 5),
+        "all sizes equal": stopped(3, 3, 2, 6),
+    }
+
+
+GIVEN = ("the momentum begins anew", "the data begin anew")
+VARIANTS = """
+    rolled
+    m = beta * m + g => m = g + m * beta ;; (1 - i / steps) => (steps - i) / steps
+"""
+MISTAKES = """
+the momentum begins anew | This goes on with a momentum of zero: a checkpoint without the state of the optimiser.
+    w, m = w.copy(), m.copy() => w, m = w.copy(), np.zeros_like(m)
+the data begin anew | The rows are counted from the stop, so the first ones come again and others never do.
+    rows[i % len(rows)] => rows[(i - done) % len(rows)]
+momentum and data begin anew | Both are as they are at the first step of all: the momentum and the place in the data.
+    w, m = w.copy(), m.copy() => w, m = w.copy(), np.zeros_like(m)
+        ;; rows[i % len(rows)] => rows[(i - done) % len(rows)]
+the schedule begins anew | The rate starts again at its largest. It must be that of step `i` of the whole training.
+    (1 - i / steps) => (1 - (i - done) / steps)
+a schedule for what is left | The rate falls from its largest to zero over the steps that are left. It must go on where
+  it was.
+    (1 - i / steps) => (1 - (i - done) / (steps - done))
+data and schedule begin anew | The steps are counted from the stop, for the rows and for the rate.
+    range(done, steps) => range(steps - done)
+all steps once more | These are all steps of the training. Those before `done` have been made.
+    range(done, steps) => range(steps)
+one step twice | The last step before the stop is made a second time.
+    range(done, steps) => range(max(done - 1, 0), steps)
+one step is left out | The step with the number `done` has not been made yet.
+    range(done, steps) => range(done + 1, steps)
+one row further | Step i reads row i, counted from 0.
+    rows[i % len(rows)] => rows[(i + 1) % len(rows)]
+no momentum | The step follows the momentum, not the slope alone.
+    - lr * (1 - i / steps) * m => - lr * (1 - i / steps) * g
+"""

@@ -1,0 +1,46 @@
+"""How often is it kept?
+
+predict · ★★ · 6 min · 05-training/6-train-your-own-gpt
+
+Writing a checkpoint takes 20 seconds, in which nothing is learned. Every 4 hours, on the mean, the machine fails; what
+was computed since the last checkpoint, half an interval on the mean, is computed again. With how many seconds of
+training between two checkpoints is the least time lost?
+
+1. Of each second of training, which share goes to writing, if T seconds lie between two checkpoints?
+2. Which share is computed again, if a failure comes every M seconds and costs T / 2?
+3. Make C / T + T / (2 M) as small as it can be: its slope in T is zero where both terms are equal.
+
+Both losses are then equal, here 2.6 % each. It is Young's rule of 1974, the root of 2 C M. Ten times as many machines
+fail ten times as often, and want checkpoints three times as often.
+"""
+
+import math
+
+WRITING, BETWEEN_FAILURES = 20, 4 * 3600
+
+
+def answer():
+    return math.sqrt(2 * WRITING * BETWEEN_FAILURES)
+
+
+WITHIN = 1
+MISTAKES = """
+the two is missing | Only half an interval is lost on the mean, so the interval may be longer, by the root of 2.
+    = math.sqrt(WRITING * BETWEEN_FAILURES)
+in minutes | That is the interval in minutes. Asked for are seconds.
+    = math.sqrt(2 * WRITING * BETWEEN_FAILURES) / 60
+in hours | That is the interval in hours. Asked for are seconds.
+    = math.sqrt(2 * WRITING * BETWEEN_FAILURES) / 3600
+half a failure | A checkpoint halfway between two failures loses an hour at each of them, to save seconds of writing.
+    = BETWEEN_FAILURES / 2
+once a failure | Then about half of everything is computed twice.
+    = BETWEEN_FAILURES
+without a pause | Then half of the time goes to writing.
+    = WRITING
+no root | That is the square of the interval.
+    = 2 * WRITING * BETWEEN_FAILURES
+the root of half | The two is on the wrong side: T² = 2 C M.
+    = math.sqrt(WRITING * BETWEEN_FAILURES / 2)
+M in hours | The hours between two failures must be in seconds, as the writing is.
+    = math.sqrt(2 * WRITING * 4)
+"""
