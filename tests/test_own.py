@@ -90,6 +90,12 @@ def test_a_folder_of_programs_is_a_text_too(tmp_path):
             "train: a text must be UTF-8; got picture.txt.*Is it binary?",
         ),
         ("zeros.txt", b"a\0" * 9000, "Is it binary?"),
+        ("windows.txt", ("a text " * 2000).encode("utf-16"), "Else save it as UTF-8."),
+        (
+            "one-letter.txt",
+            b"a" * 10_000,
+            "there must be 64 tokens or more; got 2 of one-letter.txt, which repeats itself. Take another text.",
+        ),
         (
             "short.txt",
             b"too short",
@@ -117,6 +123,26 @@ def test_a_folder_goes_on_as_it_was_begun(capsys, tmp_path):
     assert train.main(["folder"]) == 2 and "a folder must have files that end in .txt, .md, .py" in said(
         capsys
     )
+
+
+def test_a_folder_that_holds_its_own_model_goes_on(capsys, tmp_path, monkeypatch):
+    """Asked for the folder in which one is, the model's own files are no text, and hidden ones are none either."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "a.py").write_text(TEXT)
+    (home / ".venv").mkdir()
+    (home / ".venv" / "b.py").write_text("not mine")
+    monkeypatch.chdir(home)
+    for _ in range(2):
+        assert train.main([".", *QUICK, "2"]) == 0
+    assert (home / "home-model" / "merges.txt").is_file() and own.texts_of(home) == [TEXT]
+
+
+@pytest.mark.training
+def test_who_stops_early_is_told(capsys, monkeypatch):
+    monkeypatch.setattr(own, "mean_loss", lambda model, tokens: 1.0)
+    assert train.main(["my.txt", *QUICK, "40"]) == 0
+    assert "Step 12 was the last: what it has not seen got no better. The best is kept." in said(capsys)
 
 
 def test_without_a_model_nothing_is_written(capsys):

@@ -28,11 +28,16 @@ def whole(text: str) -> int:
 
 def run(asked: argparse.Namespace) -> None:
     folder = asked.folder or Path(f"{asked.text.resolve().stem}-model")
+    print(f"Reading {asked.text} ...", flush=True)
     plan = own.prepare(asked.text, folder, asked.depth, asked.steps)
     print(f"A model of depth {plan.depth}, {plan.steps} steps, in the folder {folder}.", flush=True)
     held_out = own.train(folder, plan)
+    if held_out.is_over():
+        print(
+            f"Step {held_out.curve[-1][0]} was the last: what it has not seen got no better. The best is kept."
+        )
     best = min((value for _, value in held_out.curve), default=math.nan)
-    tokens, by = load_tokens(folder / "held-out.npy").tolist(), own.trained(folder)[1]
+    tokens, by = load_tokens(folder / own.KEPT).tolist(), own.trained(folder)[1]
     n_bytes = len(by.decode_bytes(token for token in tokens if token != by.numbers[own.END]))
     bits = bits_per_byte(best, len(tokens), n_bytes)
     print(f"On text it has not seen: perplexity {perplexity(best):.1f}, {bits:.2f} bits a byte.")

@@ -30,7 +30,7 @@ from attnlib.train.held_out import HeldOut
 from attnlib.train.optim import decay_groups
 from attnlib.train.rows import TokenRows, load_tokens, packed_tokens, save_tokens
 
-END, READ = "<|endoftext|>", (".txt", ".md", ".py")
+END, READ, KEPT = "<|endoftext|>", (".txt", ".md", ".py"), "held-out.npy"
 LEAST, HELD_OUT = 10_000, 0.1  # bytes that a text must have; the share at its end that is not trained on
 N, BATCH, MERGES, LOOKS, DECAY = 128, 16, 1791, 20, 0.1
 
@@ -51,17 +51,28 @@ def text_of(file: Path) -> str:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         text = "\0"
-    rules.must("\0" not in text, "train", f"a text must be UTF-8; got {file}, which is not. Is it binary?")
+    then = "Is it binary? Else save it as UTF-8."
+    rules.must("\0" not in text, "train", f"a text must be UTF-8; got {file}, which is not. {then}")
     return text
+
+
+def files_of(path: Path) -> list[Path]:
+    """The texts of a folder, without hidden ones and without what a training has written there."""
+    return sorted(
+        one
+        for one in path.rglob("*")
+        if one.suffix in READ
+        and not any(part.startswith(".") for part in one.relative_to(path).parts)
+        and not (one.parent / KEPT).is_file()
+        and one.is_file()
+        and one.stat().st_size
+    )
 
 
 def texts_of(path: Path) -> list[str]:
     """The text of a file, or of all files in a folder that end in .txt, .md or .py; at least 10,000 bytes."""
     rules.must(path.exists(), "train", f"there must be a file or a folder; got {path}, which is not there.")
-    inside = sorted(
-        one for one in path.rglob("*") if one.suffix in READ and one.is_file() and one.stat().st_size
-    )
-    files = inside if path.is_dir() else [path]
+    files = files_of(path) if path.is_dir() else [path]
     came = f"got {path}, where there is none."
     rules.must(len(files) > 0, "train", f"a folder must have files that end in {', '.join(READ)}; {came}")
     texts = [text_of(file) for file in files]
@@ -93,14 +104,16 @@ def prepare(path: Path, folder: Path, depth: int, steps: int) -> Plan:
         then = "Repeat what it was begun with, or choose another --folder."
         rules.must(not other, "train", f"{folder} must go on as it was begun; got another {other}. {then}")
         return plan
-    folder.mkdir(parents=True, exist_ok=True)
     size = sum(map(len, texts))
     by = train_tokenizer(texts, min(MERGES, size // 100), [END])
-    save_tokenizer(by, folder)
     tokens = packed_tokens((by.encode_ordinary(text) for text in texts), end=by.numbers[END])
+    came = f"got {len(tokens)} of {path}, which repeats itself. Take another text."
+    rules.must(len(tokens) >= 4 * N, "train", f"there must be {4 * N} tokens or more; {came}")
+    folder.mkdir(parents=True, exist_ok=True)
+    save_tokenizer(by, folder)
     cut = len(tokens) - max(2 * N, round(HELD_OUT * len(tokens)))
     save_tokens(folder / "train.npy", tokens[:cut])
-    save_tokens(folder / "held-out.npy", tokens[cut:])
+    save_tokens(folder / KEPT, tokens[cut:])
     config = asdict(config_of(depth, len(by)))
     half = file.with_suffix(".part")
     half.write_text(json.dumps({"plan": plan._asdict(), "config": config}))
@@ -134,7 +147,7 @@ def train(folder: Path, plan: Plan, *, progress: bool = True) -> HeldOut:
         decay_groups(model, DECAY), lr=rate, betas=BROWN_2020[:2], eps=BROWN_2020.eps
     )
     factor = partial(cosine, steps=plan.steps, warmup=plan.steps // 20, last=0.1)
-    kept = load_tokens(folder / "held-out.npy")
+    kept = load_tokens(folder / KEPT)
     every = max(1, plan.steps // LOOKS)
     held_out = HeldOut(lambda model: mean_loss(model, kept), every=every, patience=5)
     fit(

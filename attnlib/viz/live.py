@@ -54,7 +54,7 @@ def drawn(seen: list[tuple[int, float]], steps: int, every: int, alt: str) -> Fi
     """What has been seen so far, on an axis that has room for all steps."""
     at, losses = np.array(seen).T
     figure, ax = plt.subplots(figsize=(6.0, 2.6))
-    ax.plot(at, losses, ".", ms=2, color=PALETTE[4])
+    ax.plot(at, losses, ".", ms=2, color=PALETTE[4], gid="losses")
     ax.plot(at, running_mean(losses, every), color=PALETTE[0])
     ax.set(xlim=(0, steps), xlabel="step", ylabel="nats a token")
     svg = to_svg(figure, alt)

@@ -18,7 +18,7 @@ import numpy as np
 
 
 def floor_law(sizes, losses, floor, size):
-    """The loss at `size`, by a power law of what is above the floor; sizes and losses (k,)."""
+    """The loss at `size`; sizes and losses (k,)."""
     x, y = np.log(sizes), np.log(losses - floor)
     slope = ((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum()
     return floor + np.exp(y.mean() + slope * (np.log(size) - x.mean()))

@@ -20,7 +20,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def go_on(w, m, done, rows, steps, lr, beta):
-    """The parameters after all steps; w and m (d,) are those after `done` steps, rows (n, d)."""
+    """The parameters after all steps; w, m (d,) were kept, rows (n, d)."""
     w, m = w.copy(), m.copy()
     for i in range(done, steps):
         g = w - rows[i % len(rows)]
