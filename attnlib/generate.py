@@ -18,7 +18,7 @@ from attnlib.train.checkpoint import CheckpointError
 
 
 def written(folder: Path, prompt: str, *, tokens: int, temperature: float, seed: int) -> Iterator[str]:
-    """What comes after the prompt, piece by piece, up to the end of a document or of the model's room."""
+    """The prompt and what comes after it, piece by piece, up to the end of a document or of the model's room."""
     model, by = own.trained(folder)
     end = by.numbers[own.END]
     read = [end, *by.encode_ordinary(prompt)][-model.config.longest // 2 :]
@@ -26,6 +26,7 @@ def written(folder: Path, prompt: str, *, tokens: int, temperature: float, seed:
     choose = decode.sampler(np.random.default_rng(seed), temperature=temperature)
     most = min(tokens, model.config.longest - len(read))
     said = decode.stream(model.speaker(), prefix, choose, longest=most, stop=[end])
+    yield prompt
     yield from by.decode_stream(number for token in said if (number := int(token)) != end)
 
 
@@ -45,7 +46,6 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     options = {"tokens": asked.tokens, "temperature": asked.temperature, "seed": asked.seed}
     try:
-        print(asked.prompt, end="", flush=True)
         for piece in written(asked.folder, asked.prompt, **options):
             print(piece, end="", flush=True)
         print()

@@ -147,6 +147,8 @@ def test_who_stops_early_is_told(capsys, monkeypatch):
 
 def test_without_a_model_nothing_is_written(capsys):
     assert generate.main(["nowhere", "def "]) == 2
+    assert "def generate: there must" not in said(capsys), "no half of a text before the sentence"
+    assert generate.main(["nowhere", "def "]) == 2
     assert "there must be a folder with a trained model; got nowhere. `python -m attnlib.train TEXT`" in said(
         capsys
     )
