@@ -63,13 +63,13 @@ def config(width: int) -> GPTConfig:
     )
 
 
-def trial(seed: int, steps: int, lr: float, *, width: int) -> dict[str, Any]:
+def trial(seed: int, steps: int, lr: float, *, width: int, most: int = TOKENS) -> dict[str, Any]:
     """Train one model, and ask it what it has not read."""
     torch.manual_seed(seed)
     model = GPT(config(width))
     optimizer = torch.optim.AdamW(decay_groups(model, 0.1), lr=lr, betas=BROWN_2020[:2], eps=BROWN_2020.eps)
     schedule = LambdaLR(optimizer, partial(cosine, steps=steps, warmup=steps // 10))
-    rows = TokenRows(tokens("train", TOKENS), n=N, batch=BATCH, seed=seed)
+    rows = TokenRows(tokens("train", most), n=N, batch=BATCH, seed=seed)
     fit(model, loss, rows, steps=steps, optimizer=optimizer, schedule=schedule)
     nats = held_out(model)
     return {"gain": -nats, "nats": nats, "parameters": n_parameters(config(width))}

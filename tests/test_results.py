@@ -319,6 +319,18 @@ def test_rivals_of_the_block_have_as_many_parameters():
     assert count(feed_forward="none") < 0.4 * whole
 
 
+def test_counts_of_a_long_text_come_to_what_they_can_know(monkeypatch):
+    """128,000 symbols tell all about the last one and about the two places, and too little about four in a row."""
+    floor = script("entropy_floor")
+    monkeypatch.setattr(floor, "ORDERS", (1, 2))
+    read = floor.text(floor.LANGUAGE, 4000, 33, seed=1)
+    found = floor.n_grams(read, floor.text(floor.LANGUAGE, 200, 32, seed=2))
+    for order in (1, 2):
+        least = floor.floor(floor.LANGUAGE, order - 1) - floor.RATE
+        assert found[f"order {order}"] == pytest.approx(least, abs=0.03)
+    assert 0 < found["two places"] < 0.01
+
+
 SMALL = {  # an arm of each experiment on the shared runner, and what makes its trial quick
     "neighbours": ("two", "2", {"size": 20}),
     "places": ("one layer", "causal, start token", {"size": 20}),
@@ -327,6 +339,8 @@ SMALL = {  # an arm of each experiment on the shared runner, and what makes its 
     "block": ("four layers", "no norm", {}),
     "circuit": ("a piece returns", "two layers of 2 heads", {"size": 20}),
     "where_am_i": ("positions", "rotary", {}),
+    "entropy_floor": ("a known language", "GPT", {}),
+    "scaling_curve": ("widths", "16", {"most": 5000}),
 }
 
 

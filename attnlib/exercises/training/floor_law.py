@@ -24,9 +24,11 @@ def floor_law(sizes, losses, floor, size):
     return floor + np.exp(y.mean() + slope * (np.log(size) - x.mean()))
 
 
-def by_polyfit(sizes, losses, floor, size):
-    slope, start = np.polyfit(np.log10(sizes), np.log10(losses - floor), 1)
-    return floor + 10 ** (start + slope * np.log10(size))
+def by_weights(sizes, losses, floor, size):
+    x, y = np.log(sizes / size), np.log(losses - floor)
+    from_mean = x - x.mean()
+    weights = 1 / len(x) - x.mean() * from_mean / (from_mean @ from_mean)
+    return floor + np.exp(weights @ y)
 
 
 def cases(rng):
@@ -38,32 +40,27 @@ def cases(rng):
     return {
         "three sizes": trained(3, 1.5, 0.3),
         "five sizes": trained(5, 0.9, 0.2),
+        "seven sizes": trained(7, 1.2, 0.4),
         "a floor near the losses": trained(4, 2.5, 0.5),
     }
 
 
 VARIANTS = """
-    by_polyfit
+    by_weights
     x, y = np.log(sizes), np.log(losses - floor) => x, y = np.log(np.asarray(sizes) / size), np.log(losses - floor)
         ;; (np.log(size) - x.mean()) => (0.0 - x.mean())
 """
 MISTAKES = """
 no floor | The law was fitted to the losses themselves. What follows a power law here is what is above the floor.
     np.log(losses - floor) => np.log(losses) ;; return floor + np.exp => return np.exp
+    np.log(losses - floor) => np.log(losses / floor) ;; return floor + np.exp => return floor * np.exp
 the floor is not put back | This is what is above the floor at `size`. The loss is more.
     return floor + np.exp => return np.exp
-the floor only at the end | The floor was added, but not taken away before the fit.
-    np.log(losses - floor) => np.log(losses)
-a line in the size | This draws a straight line through sizes and losses, without a logarithm.
-    x, y = np.log(sizes), np.log(losses - floor) => x, y = sizes, losses - floor
-        ;; np.exp(y.mean() + slope * (np.log(size) - x.mean())) => (y.mean() + slope * (size - x.mean()))
 an exponential law | The logarithm of the sizes is missing: this falls by the same share for each parameter more.
     x, y = np.log(sizes) => x, y = sizes ;; (np.log(size) - x.mean()) => (size - x.mean())
 a logarithm of the size alone | The losses, too, are on a logarithmic axis.
     np.log(losses - floor) => losses - floor ;; np.exp(y.mean() + slope * (np.log(size) - x.mean()))
         => (y.mean() + slope * (np.log(size) - x.mean()))
-a ratio to the floor | This fits the logarithm of losses / floor. What falls by a power is the difference.
-    np.log(losses - floor) => np.log(losses / floor) ;; return floor + np.exp => return floor * np.exp
 the last two points | The line was drawn through the last two sizes. Least squares weighs all of them.
     x, y = np.log(sizes), np.log(losses - floor) => x, y = np.log(sizes[-2:]), np.log(losses[-2:] - floor)
 the last size again | This is the law at the largest size that was trained.

@@ -61,16 +61,11 @@ the momentum begins anew | This goes on with a momentum of zero: a checkpoint wi
     w, m = w.copy(), m.copy() => w, m = w.copy(), np.zeros_like(m)
 the data begin anew | The rows are counted from the stop, so the first ones come again and others never do.
     rows[i % len(rows)] => rows[(i - done) % len(rows)]
-momentum and data begin anew | Both are as they are at the first step of all: the momentum and the place in the data.
-    w, m = w.copy(), m.copy() => w, m = w.copy(), np.zeros_like(m)
-        ;; rows[i % len(rows)] => rows[(i - done) % len(rows)]
 the schedule begins anew | The rate starts again at its largest. It must be that of step `i` of the whole training.
     (1 - i / steps) => (1 - (i - done) / steps)
 a schedule for what is left | The rate falls from its largest to zero over the steps that are left. It must go on where
   it was.
     (1 - i / steps) => (1 - (i - done) / (steps - done))
-data and schedule begin anew | The steps are counted from the stop, for the rows and for the rate.
-    range(done, steps) => range(steps - done)
 all steps once more | These are all steps of the training. Those before `done` have been made.
     range(done, steps) => range(steps)
 one step twice | The last step before the stop is made a second time.

@@ -41,6 +41,4 @@ no root | That is the square of the interval.
     = 2 * WRITING * BETWEEN_FAILURES
 the root of half | The two is on the wrong side: T² = 2 C M.
     = math.sqrt(WRITING * BETWEEN_FAILURES / 2)
-M in hours | The hours between two failures must be in seconds, as the writing is.
-    = math.sqrt(2 * WRITING * 4)
 """

@@ -9,7 +9,8 @@ of the worker with the number `worker`, an array (b,).
 
 1. Write all rounds one behind the other. Where in this line does the first row stand that has not come?
 2. From there on worker 0 takes the first, worker 1 the second, and after the last worker it is worker 0's turn again.
-3. The places are came + worker, and from there in steps of `workers`, over the end of a round.
+3. The worker's first place is as far behind that row as its number says; the others follow in steps of `workers`,
+   over the end of a round.
 
 Nothing but `came` had to be kept, and the number of workers may change at a stop. With a position for each worker
 it could not.
@@ -21,7 +22,8 @@ import numpy as np
 def next_rows(orders, came, workers, worker, b):
     """The next b rows of one worker; orders (rounds, n_rows)."""
     line = orders.reshape(-1)
-    places = came + worker + workers * np.arange(b)
+    first = came + worker
+    places = first + workers * np.arange(b)
     return line[places]
 
 
@@ -56,29 +58,27 @@ VARIANTS = """
 """
 MISTAKES = """
 the data begin anew | The rows from the beginning come again: `came` is not used.
-    places = came + worker => places = worker
+    first = came + worker => first = worker
 a block for each worker | Each worker takes b rows in a row here. They take turns.
-    places = came + worker + workers * np.arange(b) => places = came + worker * b + np.arange(b)
+    first = came + worker => first = came + worker * b ;; workers * np.arange(b) => np.arange(b)
 a position for each worker | `came` counts the rows of all workers together.
-    places = came + worker => places = came * workers + worker
+    first = came + worker => first = came * workers + worker
 each has the same share of what came | `came` counts the rows of all workers together; it is not to be divided.
-    places = came + worker => places = came // workers + worker
+    first = came + worker => first = came // workers + worker
 the first round for ever | Behind the end of a round the next one comes, in another order.
     return line[places] => return orders[0, places % orders.shape[1]]
 rounds down the columns | A round is a row of `orders`.
     line = orders.reshape(-1) => line = orders.T.reshape(-1)
-each worker reads all | All workers would read the same rows. They take turns.
-    places = came + worker + workers * np.arange(b) => places = came + np.arange(b)
 the worker is forgotten | This is what worker 0 reads.
-    places = came + worker => places = came
+    first = came + worker => first = came
 counted from one | The worker with the number 0 takes the first row that has not come.
-    places = came + worker => places = came + worker + 1
+    first = came + worker => first = came + worker + 1
 one too early | The row with the number `came`, counted from 0, is the first that has not come.
-    places = came + worker => places = np.maximum(came - 1, 0) + worker
+    first = came + worker => first = np.maximum(came - 1, 0) + worker
 places for rows | These are places in the line. Asked for are the rows that stand there.
     return line[places] => return places
 neighbours | The rows of one worker stand `workers` places apart, not beside each other.
     workers * np.arange(b) => np.arange(b)
 a new round at a stop | This begins with a whole round after the stop. The rest of the round before must come first.
-    places = came + worker => places = -(-came // orders.shape[1]) * orders.shape[1] + worker
+    first = came + worker => first = -(-came // orders.shape[1]) * orders.shape[1] + worker
 """
