@@ -36,7 +36,7 @@ def theirs(make, W):
     return leaf.detach().numpy()
 
 
-def same(step, state, make, W):
+def assert_same(step, state, make, W):
     np.testing.assert_allclose(ours(step, W, state), theirs(make, W), rtol=0, atol=1e-12)
 
 
@@ -51,12 +51,12 @@ def M(request, rng):
 
 
 def test_sgd_is_that_of_pytorch(W):
-    same(lambda W, dW, _: (optim.sgd(W, dW, 0.1), _), None, lambda P: torch.optim.SGD(P, lr=0.1), W)
+    assert_same(lambda W, dW, _: (optim.sgd(W, dW, 0.1), _), None, lambda P: torch.optim.SGD(P, lr=0.1), W)
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.9])
 def test_momentum_is_that_of_pytorch(W, beta):
-    same(
+    assert_same(
         lambda W, dW, B: optim.momentum(W, dW, B, 0.02, beta),
         np.zeros_like(W),
         lambda P: torch.optim.SGD(P, lr=0.02, momentum=beta),
@@ -68,13 +68,13 @@ def test_momentum_is_that_of_pytorch(W, beta):
 def test_adam_and_adamw_are_those_of_pytorch(W, preset):
     settings = PRESETS[preset]
     given = {"lr": 0.03, "betas": settings[:2], "eps": settings.eps}
-    same(
+    assert_same(
         lambda W, dW, state: optim.adam(W, dW, state, 0.03, settings),
         optim.adam_state(W),
         lambda P: torch.optim.Adam(P, **given),
         W,
     )
-    same(
+    assert_same(
         lambda W, dW, state: optim.adamw(W, dW, state, 0.03, 0.2, settings),
         optim.adam_state(W),
         lambda P: torch.optim.AdamW(P, weight_decay=0.2, **given),
@@ -83,7 +83,7 @@ def test_adam_and_adamw_are_those_of_pytorch(W, preset):
 
 
 def test_a_penalty_inside_adam_is_pytorchs_weight_decay_of_adam(W):
-    same(
+    assert_same(
         lambda W, dW, state: optim.adam(W, optim.with_l2(dW, W, 0.2), state, 0.03),
         optim.adam_state(W),
         lambda P: torch.optim.Adam(P, lr=0.03, weight_decay=0.2),
@@ -105,7 +105,7 @@ def test_the_penalty_adds_its_slope(rng):
 @pytest.mark.parametrize("rate", [1e-2, 0.5])  # from the fourth step on 1 / sqrt(t) is the smaller one
 @pytest.mark.parametrize("size", [1.0, 1e-5])
 def test_adafactor_is_that_of_pytorch(M, rate, size):
-    same(
+    assert_same(
         lambda W, dW, state: matrix_optim.adafactor(W, dW, state, rate),
         matrix_optim.adafactor_state(M),
         lambda P: torch.optim.Adafactor(P, lr=rate),
