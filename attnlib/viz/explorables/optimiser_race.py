@@ -25,7 +25,7 @@ class OptimiserRace(Explorable):
     """Where SGD, momentum and Adam come to, for rates and a valley that one can change."""
 
     QUESTION = "Which rule comes nearest to the lowest point, and does it still when the valley turns?"
-    SIZE = (694, 840)
+    SIZE = (695, 840)
     _esm, _css = script("optimiser_race"), style("optimiser_race")
 
     rate = traitlets.Float(0.02, min=0.001, max=0.1).tag(sync=True)
