@@ -1,0 +1,95 @@
+"""A root that is brought to an end
+
+write · ★★ · 10 min · 05-training/3-how-fast
+
+The schedule of 2017 never ends, so one adds an end when one has decided to stop. Return the rates of all steps,
+(steps,). The first step has t = 1. The rate rises on a line to `peak`, which it has at t = warmup; then it is
+peak times the root of warmup / t. In the last `decay` steps it is also multiplied with a factor that falls on a
+line, from 1 at the first of them to 1 / decay at the last.
+
+1. Which of the two branches is the smaller one before t = warmup, and which behind it?
+2. At the last step, t = steps, the factor is 1 / decay. What is it one step before?
+3. The factor is (steps + 1 - t) / decay, and 1 where that is larger.
+
+Such a run can be branched: go on with the root from before the last `decay` steps, and end it later. A cosine,
+whose every rate depends on the length, cannot.
+"""
+
+import numpy as np
+
+
+def cooled_rates(steps, warmup, decay, peak):
+    """The rate of each step, the first of which has t = 1; (steps,)."""
+    t = np.arange(steps) + 1
+    root = peak * np.minimum(t / warmup, np.sqrt(warmup / t))
+    return root * np.minimum(1, (steps + 1 - t) / decay)
+
+
+def by_loop(steps, warmup, decay, peak):
+    rates = []
+    for step in range(steps):
+        t = step + 1
+        rate = peak * t / warmup if t < warmup else peak * (warmup / t) ** 0.5
+        left = steps - step
+        rates.append(rate * left / decay if left < decay else rate)
+    return np.array(rates)
+
+
+def by_paper(steps, warmup, decay, peak):
+    t = np.arange(1.0, steps + 1)
+    root = np.minimum(t**-0.5, t * warmup**-1.5)
+    end = np.ones(steps)
+    end[steps - decay :] = np.linspace(1, 1 / decay, decay)
+    return root * end * peak * warmup**0.5
+
+
+def cases(rng):
+    return {
+        "six steps": (6, 2, 2, 1.0),
+        "a long decay": (12, 3, 8, 0.5),
+        "no decay to speak of": (9, 4, 1, 2.0),
+        "no warmup to speak of": (7, 1, 3, 0.1),
+        "a warmup of all steps": (5, 5, 2, 1.0),
+    }
+
+
+VARIANTS = """
+    by_loop
+    by_paper
+"""
+MISTAKES = """
+off by one at the first step | The rates come one step late, and the first is zero: that step changes nothing. The
+  first step has t = 1.
+    = by_loop_from_zero(steps, warmup, decay, peak)
+one step too early | The first step has t = 1; these rates begin at t = 2.
+    t = np.arange(steps) + 1 => t = np.arange(steps) + 2 ;; (steps + 1 - t) => (steps + 2 - t)
+min and max are exchanged | The larger of both branches was taken: it starts far too high, and then grows for
+  ever. It is the smaller one.
+    np.minimum(t / warmup, np.sqrt(warmup / t)) => np.maximum(t / warmup, np.sqrt(warmup / t))
+no warmup | The rate starts on the root. Before t = warmup it rises on a line.
+    np.minimum(t / warmup, np.sqrt(warmup / t)) => np.sqrt(warmup / t)
+the line never ends | Behind t = warmup the rate falls with the root of t.
+    np.minimum(t / warmup, np.sqrt(warmup / t)) => t / warmup
+level behind the warmup | Behind t = warmup the rate falls with the root of t; here it stays.
+    np.sqrt(warmup / t) => 1
+the root is forgotten | It falls with the root of t, and not with t.
+    np.sqrt(warmup / t) => warmup / t
+no end | The factor of the last steps is missing.
+    return root * np.minimum(1, (steps + 1 - t) / decay) => return root
+zero at the last step | The factor is 1 / decay at the last step. It would be zero one step later.
+    (steps + 1 - t) / decay => (steps - t) / decay
+the end begins at once | The factor falls in the last `decay` steps only.
+    (steps + 1 - t) / decay => (steps + 1 - t) / steps
+the peak is missing | The largest rate is one here, and should be `peak`.
+    peak * np.minimum => np.minimum
+the peak at t = 1 | Scaled by the root of t alone, the largest rate is not `peak`.
+    peak * np.minimum(t / warmup, np.sqrt(warmup / t)) => peak * np.minimum(t**-0.5, t * warmup**-1.5)
+"""
+
+
+def by_loop_from_zero(steps, warmup, decay, peak):
+    rates = []
+    for t in range(steps):
+        rate = peak * t / warmup if t < warmup else peak * (warmup / t) ** 0.5
+        rates.append(rate * min(1, (steps - t) / decay))
+    return np.array(rates)

@@ -1,0 +1,47 @@
+"""A first loss that is too high
+
+predict · ★ · 5 min · 05-training/3-how-fast
+
+Somebody builds a GPT of width 256 for 5,000 tokens. Behind its last norm each vector has mean zero and variance
+one, and the numbers of the map to the scores are drawn with the standard deviation 0.05, independently. Which
+loss, in nats, do you expect for the first batch, to two decimals?
+
+1. With scores that are all alike it would be the logarithm of how many tokens?
+2. A score is a sum of 256 products. What is its variance?
+3. Add half of that variance to the logarithm.
+
+The squared length of each vector is 256, so a score has the variance 256 · 0.05² = 0.64, and costs 0.32 above
+log 5,000. Were the first loss 12 instead, one would look for a map that was drawn too large, or a norm that is
+missing.
+"""
+
+import math
+
+WIDTH, TOKENS, SPREAD = 256, 5000, 0.05
+WITHIN = 0.006
+
+
+def answer():
+    return math.log(TOKENS) + WIDTH * SPREAD**2 / 2
+
+
+MISTAKES = """
+scores that are all alike | That is the loss if all scores are the same. These differ a little, and that costs a little.
+    = math.log(TOKENS)
+the whole variance | Half of the variance is added.
+    = math.log(TOKENS) + WIDTH * SPREAD**2
+half the standard deviation | Half of the variance is added, which is the square of the standard deviation.
+    = math.log(TOKENS) + math.sqrt(WIDTH) * SPREAD / 2
+the standard deviation | Half of the variance is added, and this is the standard deviation itself.
+    = math.log(TOKENS) + math.sqrt(WIDTH) * SPREAD
+in bits | Asked for are nats: natural logarithms.
+    = (math.log(TOKENS) + WIDTH * SPREAD**2 / 2) / math.log(2)
+half the variance is taken away | Scores that differ by chance are wrong more often than right: they cost something.
+    = math.log(TOKENS) - WIDTH * SPREAD**2 / 2
+the variance alone | What the scores cost is added to the loss of a guess that knows nothing.
+    = WIDTH * SPREAD**2 / 2
+the root of the width | The variance of a sum of 256 products is 256 times that of one.
+    = math.log(TOKENS) + math.sqrt(WIDTH) * SPREAD**2 / 2
+the width for the tokens | The guess is among 5,000 tokens; 256 is how long the vectors are.
+    = math.log(WIDTH) + WIDTH * SPREAD**2 / 2
+"""

@@ -1,0 +1,81 @@
+"""A loop that runs away
+
+repair · ★★ · 8 min · 05-training/3-how-fast
+
+This is meant to train a linear model: at each step a batch X[step] (b, d) with its targets y[step] (b,), half
+the mean squared error as the loss, plain gradient descent, and a rate that rises on a line to `peak` in the
+first `warmup` steps, at the last of which it is `peak`. It runs, wastes its first step, and then goes further
+and further at each step. Two lines are wrong; repair both.
+
+1. Let the targets be met exactly at some step. What should the next update be if its own gradient is zero?
+2. Which rate has the first step, and which has the step at which the warmup is over?
+3. One line adds to what is left of the last step; another counts t from zero.
+
+A framework adds each gradient to what is there, because that is what several batches in one step need; so one
+line must clear it. Forgotten, it acts as a momentum that never fades, and with a small rate nobody notices for
+a while.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def train(X, y, w, peak, warmup):
+    """The weights behind all steps; X (steps, b, d), y (steps, b), w (d,)."""
+    gradient = np.zeros_like(w)
+    for step in range(len(X)):
+        error = X[step] @ w - y[step]
+        gradient = X[step].T @ error / len(error)
+        rate = peak * min(1, (step + 1) / warmup)
+        w = w - rate * gradient
+    return w
+
+
+def with_a_counter(X, y, w, peak, warmup):
+    for t, (batch, target) in enumerate(zip(X, y, strict=True), start=1):
+        rate = peak if t >= warmup else peak * t / warmup
+        slopes = [(x @ w - one) * x for x, one in zip(batch, target, strict=True)]
+        w = w - rate * np.mean(slopes, axis=0)
+    return w
+
+
+def rates_first(X, y, w, peak, warmup):
+    rates = np.minimum(np.arange(1, len(X) + 1) / warmup, 1) * peak
+    for rate, batch, target in zip(rates, X, y, strict=True):
+        w = w - rate / len(target) * np.einsum("b,bd->d", batch @ w - target, batch)
+    return w
+
+
+def cases(rng):
+    return {
+        "three steps": (*drawn(rng, (3, 4, 2), (3, 4), 2), 0.3, 2),
+        "one step": (*drawn(rng, (1, 3, 4), (1, 3), 4), 0.5, 3),
+        "a short warmup": (*drawn(rng, (5, 2, 3), (5, 2), 3), 0.1, 1),
+        "all sizes equal": (*drawn(rng, (3, 3, 3), (3, 3), 3), 0.2, 3),
+    }
+
+
+GIVEN = ("gradients are not cleared", "the first step is lost")
+VARIANTS = """
+    with_a_counter
+    rates_first
+"""
+MISTAKES = """
+gradients are not cleared | Each gradient was added to those of all steps before. A step uses its own.
+    gradient = X[step].T => gradient = gradient + X[step].T
+the first step is lost | The first rate is zero, and the warmup ends one step late. The first step has t = 1.
+    (step + 1) / warmup => step / warmup
+min and max are exchanged | The larger of one and t / warmup was taken: no warmup, and then a rate that grows.
+    min(1, (step + 1) / warmup) => max(1, (step + 1) / warmup)
+no warmup | The rate has its peak from the first step.
+    min(1, (step + 1) / warmup) => 1
+never level | Behind the warmup the rate stays at its peak.
+    min(1, (step + 1) / warmup) => (step + 1) / warmup
+uphill | A step goes against the gradient.
+    w = w - rate => w = w + rate
+the sum and not the mean | The loss is a mean over the batch, and so its gradient is.
+    @ error / len(error) => @ error
+twice the gradient | Of half the squared error the gradient is the error times x, without a two.
+    gradient = X[step].T @ error => gradient = 2 * X[step].T @ error
+"""
