@@ -33,6 +33,7 @@ HELD = (  # the chapters and pages that are written as lessons
     "04",
     "05-training/1",
     "05-training/2",
+    "05-training/3",
     "05-training/4",
     "05-training/6",
 )

@@ -21,7 +21,7 @@ import numpy as np
 from attnlib.exercises.kit.drawing import drawn
 
 
-def train(X, y, w, peak, warmup):
+def train_linear(X, y, w, peak, warmup):
     """The weights behind all steps; X (steps, b, d), y (steps, b), w (d,)."""
     gradient = np.zeros_like(w)
     for step in range(len(X)):

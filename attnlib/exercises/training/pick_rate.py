@@ -2,11 +2,9 @@
 
 write · ★★ · 10 min · 05-training/3-how-fast
 
-A sweep has tried some rates, (r,), in no particular order, each with the same s seeds: losses (r, s) on held-out
-text, and nan where a training broke down. Return the rate to go on with, by these rules. A rate at which
-any seed broke down is out. Of the others, the best is the one with the smallest mean loss; and of all whose
-mean is at most `tie` above that, take the smallest rate, because a longer training is kinder to a small one.
-(Some rate is always left.)
+A sweep has tried some rates, (r,), in no particular order, each with the same s seeds: losses (r, s) on
+held-out text, and nan where a training broke down. A rate at which any seed broke down is out. Of the others,
+look for the smallest mean loss; and of all whose mean is at most `tie` above it, return the smallest rate.
 
 1. What is the mean of numbers of which one is nan, and what do functions make of it that look for a minimum?
 2. Compare means, not single seeds; only then look at the rates themselves.
@@ -23,7 +21,7 @@ SWEEPS = ((5, 0.2, 1), (6, 0.3, 2), (7, 0.25, 3), (8, 0.15, 4), (9, 0.35, 5))
 
 
 def pick_rate(rates, losses, tie):
-    """The smallest rate of those that tie with the best; rates (r,), losses (r, s)."""
+    """The rate to go on with; rates (r,), losses (r, s)."""
     means = losses.mean(axis=1)
     means = np.where(np.isnan(means), np.inf, means)
     good = means <= means.min() + tie

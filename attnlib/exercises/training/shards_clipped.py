@@ -2,10 +2,10 @@
 
 write · ★★ · 12 min · 05-training/3-how-fast
 
-A step is made of m small batches that differ in size. dA (m, a, b) and dB (m, c) hold, for two parameters, the
+A step is made of m batches that differ in size. dA (m, a, b) and dB (m, c) hold, for two parameters, the
 gradient of each batch's *mean* loss, and tokens (m,) how many tokens each mean is of. Return the two gradients
-of the mean loss over all tokens, (a, b) and (c,), clipped: if both together, taken as one vector, are longer
-than `longest`, they are brought to that length.
+of the mean loss over all tokens, (a, b) and (c,). If both, taken as one vector, are longer than `longest`, bring
+them to that length.
 
 1. What must a mean be multiplied with, so that it is a sum again?
 2. The length is that of the whole gradient, after the batches were put together.
@@ -23,7 +23,7 @@ RETURNS = ("gradient of A", "gradient of B")
 
 
 def one_step(dA, dB, tokens, longest):
-    """The gradients of the mean loss over all tokens, clipped together; dA (m, a, b), dB (m, c), tokens (m,)."""
+    """dA (m, a, b), dB (m, c), tokens (m,); two clipped gradients."""
     share = tokens / tokens.sum()
     A = np.einsum("m,mab->ab", share, dA)
     B = np.einsum("m,mc->c", share, dB)
