@@ -19,11 +19,12 @@ from sphinx.environment import BuildEnvironment
 from .exercises import ExerciseList
 from .facts import Entry, facts_of
 from .listing import RowItem, RowList
-from .plain import before_folds, text_of
+from .plain import text_of
 from .teaching import number
 
 NAMED = re.compile(r"(eq|ex|theorem|lemma|proposition|corollary|definition)-|[sec]\d{3}$")
 SPECIFIC = re.compile(r"_|[a-z][A-Z]")  # a name of the package that is no word of the language
+REPEATS = re.compile("/(solutions|checked)-?")  # their tasks and claims are told elsewhere: they are found by their titles
 LISTS = (RowList, ExerciseList, nodes.definition_list)
 DATA = "search-data.js"
 
@@ -40,9 +41,8 @@ def sections(document: nodes.document, page: str) -> Iterator[Entry]:
     """Each section with what stands in it, down to its next heading."""
     for section in document.findall(nodes.section):
         own = [child for child in section.children[1:] if not isinstance(child, nodes.section)]
-        shown = before_folds(own) if "/solutions-" in page else own
         anchor = "" if section.parent is document else section["ids"][0]
-        text = text_of(shown, () if number(page) else LISTS)
+        text = "" if REPEATS.search(page) else text_of(own, () if number(page) else LISTS)
         yield Entry(anchor, text_of([section[0]]), text, " ".join(bold(own)))
 
 
