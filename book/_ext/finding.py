@@ -24,7 +24,9 @@ from .teaching import number
 
 NAMED = re.compile(r"(eq|ex|theorem|lemma|proposition|corollary|definition)-|[sec]\d{3}$")
 SPECIFIC = re.compile(r"_|[a-z][A-Z]")  # a name of the package that is no word of the language
-REPEATS = re.compile("/(solutions|checked)-?")  # their tasks and claims are told elsewhere: they are found by their titles
+REPEATS = re.compile(
+    "/(solutions|checked)-?"
+)  # pages found by their titles: what they hold is told elsewhere
 LISTS = (RowList, ExerciseList, nodes.definition_list)
 DATA = "search-data.js"
 

@@ -44,8 +44,8 @@ def cases(rng):
     return {
         "three tokens": (X, P, M, kept_P, kept_Y, 0.3),
         "half is dropped": parts(4, 3, 0.5),
-        "only the output drops": (X, P, M, kept_P | True, kept_Y, 0.3),
-        "only the weights drop": (X, P, M, kept_P, kept_Y | True, 0.3),
+        "only the output drops": (X, P, M, np.full((3, 3), True), kept_Y, 0.3),
+        "only the weights drop": (X, P, M, kept_P, np.full((3, 4), True), 0.3),
         "all sizes equal": parts(3, 3, 0.25),
     }
 

@@ -32,7 +32,7 @@ def letter_by_letter(after, pairs):
     nats = 0.0
     for b in range(len(pairs)):
         often = pairs[:, b].sum()
-        p = sum(pairs[a, b] / often * after[a, b] for a in range(len(pairs)))
+        p = np.sum([pairs[a, b] / often * after[a, b] for a in range(len(pairs))], axis=0)
         nats -= often * sum(one * np.log(one) for one in p)
     return nats
 
