@@ -53,20 +53,24 @@
   const documents = entries.map(([page, anchor, heading, text, bold]) =>
     ({ page, anchor, heading, text, fields: { title: anchor ? "" : pages[page][2], subjects: anchor ? "" : pages[page][3], heading: anchor ? heading : "", bold, text } }));
   const postings = new Map(); // term -> Map of document -> how often, weighted
-  const lengths = documents.map(({ fields }, id) => {
-    let length = 0;
-    for (const [field, weight] of Object.entries(FIELDS)) {
-      for (const { terms } of termsIn(fields[field])) {
-        length += 1;
-        for (const term of terms) {
-          if (!postings.has(term)) postings.set(term, new Map());
-          postings.get(term).set(id, (postings.get(term).get(id) || 0) + weight);
+  let lengths, usual;
+  const read = () => { // once, when the first question is asked: a page that is only opened need not wait for it
+    if (lengths) return;
+    lengths = documents.map(({ fields }, id) => {
+      let length = 0;
+      for (const [field, weight] of Object.entries(FIELDS)) {
+        for (const { terms } of termsIn(fields[field])) {
+          length += 1;
+          for (const term of terms) {
+            if (!postings.has(term)) postings.set(term, new Map());
+            postings.get(term).set(id, (postings.get(term).get(id) || 0) + weight);
+          }
         }
       }
-    }
-    return length;
-  });
-  const usual = lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
+      return length;
+    });
+    usual = lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
+  };
   const [K, B] = [1.6, 0.5];
   const worth = (term, id) => {
     const found = postings.get(term), often = found.get(id);
@@ -90,6 +94,7 @@
 
   /* 3. A page counts by its best places, and by how much of the question it answers. */
   const asked = (query) => {
+    read();
     const all = termsIn(query);
     const telling = all.filter(({ terms }) => !terms.every((term) => IDLE.has(term)));
     return (telling.length ? telling : all).map(({ terms }) => [...new Set(terms.flatMap(inTheBook))]);
