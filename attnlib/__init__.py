@@ -23,6 +23,8 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             reference.optim  .matrix_optim  .schedules  .gpt
                             train.fit  .training  .held_out  .rows  .optim  .checkpoint
                             train.own, generate; metrics.surprise  .calibration
+                            train.parallel  .workers  .traffic  .shards; reference.all_reduce  .pipeline
+                            models.parallel_costs
                             exercises.training
 
 Importing this package loads neither NumPy nor torch; import the module that you need.

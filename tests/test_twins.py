@@ -14,7 +14,13 @@ LOOP = "train.training has the state and the step"
 PARAMETERS = "a module of PyTorch knows its parameters, and draws the first ones"
 SCHEDULE = "a function of a number; torch.optim.lr_scheduler.LambdaLR takes it as it is"
 TORCH_OPTIM = "torch.optim has it, with its state; train.optim says what decays"
+MANY = "workers that are simulated; torch.distributed has the real ones, and train.parallel uses them"
 WITHOUT_A_TWIN = {
+    "all_reduce.all_gather": MANY,
+    "all_reduce.pieces": MANY,
+    "all_reduce.reduce_scatter": MANY,
+    "all_reduce.ring_all_reduce": MANY,
+    "all_reduce.weighted_mean": MANY,
     "attention.attention_by_loops": READING,
     "glu.swiglu_feed_forward": "the module FeedForward with gated=True",
     "block.block_stack": "torch.nn.Sequential of Blocks",
@@ -48,6 +54,11 @@ WITHOUT_A_TWIN = {
     "optim.momentum": TORCH_OPTIM,
     "optim.sgd": TORCH_OPTIM,
     "optim.with_l2": TORCH_OPTIM,
+    "pipeline.all_then_all": MANY,
+    "pipeline.bubble": MANY,
+    "pipeline.kept": MANY,
+    "pipeline.one_by_one": MANY,
+    "pipeline.waiting": MANY,
     "positional.to_halves": "an order of coordinates; any tensor takes it as an index",
     "positional.to_neighbours": "an order of coordinates; any tensor takes it as an index",
     "projections.combine": INSIDE,

@@ -19,6 +19,7 @@
     losses      what a training makes small              optim       how a parameter follows its gradient
     matrix_optim    the same for matrices                schedules   how fast, at each step
     drop        numbers that are left out in training    gpt         a language model, and its training
+    all_reduce  a sum for all workers on a ring          pipeline    layers on several workers, tick by tick
 
 `attnlib.nn` has the same functions in PyTorch. Nothing here imports torch.
 """

@@ -1,0 +1,202 @@
+"""Each kind of parallel training is the single process: loss, gradients; what it moves, holds, wastes; checkpoints."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from parallel_work import EVEN, MICRO, MODELS, ROWS, N, config, gpt, work
+
+from attnlib.models import parallel_costs as costs
+from attnlib.models.gpt import GPT
+from attnlib.reference import all_reduce as ring
+from attnlib.reference import pipeline
+from attnlib.testing import assert_close
+from attnlib.train import parallel
+from attnlib.train.workers import together
+
+SIZES = (4, 2)
+KINDS = [
+    *(f"{kind}{more}" for kind in ("data_parallel", "fully_sharded", "tensor_parallel")
+      for more in ("", ", tied", ", a Llama")),
+    "pipeline, GPipe", "pipeline, 1F1B",
+]  # fmt: skip
+TOGETHER = ["fully sharded and tensor parallel", "data parallel and a pipeline"]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """What each worker of four and of two has found; the two read what the four have written."""
+    folder, all_found = tmp_path_factory.mktemp("workers"), {}
+    for p in SIZES:
+        together(p, work, str(folder))
+        all_found[p] = [json.loads((folder / f"{p}-{r}.json").read_text()) for r in range(p)]
+    return all_found
+
+
+# ---- The ring, simulated --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("n", [1, 5, 13])
+def test_the_ring_gives_everybody_the_sum(p, n, rng):
+    vectors = rng.normal(size=(p, n))
+    sums, sent = ring.ring_all_reduce(vectors)
+    assert_close(sums, np.tile(vectors.sum(axis=0), (p, 1)), "float64")
+    assert sent.sum() == 2 * (p - 1) * n
+
+
+@pytest.mark.parametrize("p", [2, 4, 8])
+def test_each_worker_sends_twice_its_vector_less_a_piece(p, rng):
+    """2 (p - 1) / p of the vector, whatever the number of workers: never more than two of them."""
+    n = 24 * p
+    assert set(ring.ring_all_reduce(rng.normal(size=(p, n)))[1]) == {2 * (p - 1) * n // p}
+
+
+def test_behind_the_first_half_each_piece_is_whole_at_one_worker(rng):
+    vectors = rng.normal(size=(3, 7))
+    held, _ = ring.reduce_scatter(vectors)
+    for r in range(3):
+        cut = ring.pieces(7, 3)[(r + 1) % 3]
+        assert_close(held[r, cut], vectors.sum(axis=0)[cut], "float64")
+
+
+def test_a_mean_of_means_is_not_the_mean(rng):
+    means, counts = np.array([[9.0], [3.0]]), np.array([1, 5])
+    assert means.mean() == 6.0
+    assert np.all(ring.weighted_mean(means, counts)[0] == 4.0)
+
+
+# ---- Schedules ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("m", [1, 2, 3, 8, 16])
+@pytest.mark.parametrize("schedule", [pipeline.all_then_all, pipeline.one_by_one])
+def test_the_bubble_is_the_formulas(schedule, p, m):
+    table = schedule(p, m)
+    assert pipeline.waiting(table) == pytest.approx(pipeline.bubble(p, m), abs=1e-12)
+    assert all(sorted(row[row != 0]) == [*range(-m, 0), *range(1, m + 1)] for row in table)
+    most = m if schedule is pipeline.all_then_all else min(p, m)
+    assert pipeline.kept(table).max() == most
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("p", SIZES)
+@pytest.mark.parametrize("name, schedule", [("GPipe", pipeline.all_then_all), ("1F1B", pipeline.one_by_one)])
+def test_pytorch_does_what_the_schedule_says(name, schedule, p, found):
+    table = schedule(p, MICRO)
+    for r in range(p):
+        assert found[p][r]["order"][name] == [int(task) for task in table[r] if task]
+
+
+# ---- The real ones --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.training
+@pytest.mark.parametrize(
+    "p, kind", [*((p, kind) for p in SIZES for kind in KINDS), *((4, kind) for kind in TOGETHER)]
+)
+def test_loss_and_gradients_are_those_of_one_process(p, kind, found):
+    """In float64, to 1e-10; gradients, because behind Adam a key's bias wanders, whose true gradient is zero."""
+    names = set()
+    for mine in (found[p][r]["kinds"][kind] for r in range(p)):
+        assert mine["loss"] < 1e-10 and mine["gradient"] < 1e-10
+        names |= set(mine["names"])
+    more = MODELS.get(kind.partition(", ")[2], {})
+    assert names == {name for name, _ in gpt(**more).named_parameters()}
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("p", SIZES)
+def test_what_moves_is_the_formulas(p, found):
+    tokens, c = ROWS * N, config(**EVEN)
+    predicted = {
+        "data_parallel": costs.data_parallel_bytes(c, p, 8),
+        "fully_sharded": costs.fully_sharded_bytes(c, p, 8),
+        "tensor_parallel": costs.tensor_parallel_bytes(c, p, tokens, 8),
+    }
+    for name, expected in predicted.items():
+        assert [found[p][r]["moved"][name]["moved"] for r in range(p)] == [expected] * p
+    ends = costs.activations(c, tokens, 8)
+    between = costs.pipeline_bytes(c, p, tokens, 8)
+    expected = [ends, *[between] * (p - 2), ends]
+    assert [found[p][r]["moved"]["pipeline"]["moved"] for r in range(p)] == expected
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("p", SIZES)
+def test_what_is_held_is_the_formulas(p, found):
+    c = config(**EVEN)
+    for r in range(p):
+        moved = found[p][r]["moved"]
+        assert moved["data_parallel"]["held"] == list(costs.data_parallel_held(c, p, 8))
+        assert moved["fully_sharded"]["held"] == list(costs.fully_sharded_held(c, p, 8))
+        assert moved["tensor_parallel"]["held"] == list(costs.tensor_parallel_held(c, p, 8))
+    assert found[p][0]["moved"]["pipeline"]["held"] == list(costs.pipeline_held(c, p, 8))
+    whole = costs.parameters(c) * 8
+    assert sum(found[p][r]["moved"]["pipeline"]["held"][0] for r in range(p)) == whole
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("p", SIZES)
+def test_a_checkpoint_of_four_workers_is_read_by_others(p, found):
+    for r in range(p):
+        read = found[p][r]["shards"]
+        assert read["same"] and read["loss"] < 1e-10 and read["gradient"] < 1e-10
+
+
+# ---- What cannot be split says so -----------------------------------------------------------------------------------
+
+
+class Side:
+    """A mesh of so many workers, for what is refused before anybody is asked."""
+
+    def __init__(self, p):
+        self.p = p
+
+    def size(self):
+        return self.p
+
+    def get_local_rank(self):
+        return 0
+
+
+@pytest.mark.parametrize(
+    "split, more, p, sentence",
+    [
+        ("tensor_parallel", {}, 3, "n_heads must split evenly into the number of workers; got n_heads=8"),
+        ("tensor_parallel", {"n_kv_heads": 2}, 4, "n_kv_heads must split evenly"),
+        ("tensor_parallel", {"qk_norm": True}, 2, "qk_norm must be off; got on. Each worker would hear"),
+        (
+            "tensor_parallel",
+            {"dropout": 0.1},
+            2,
+            "dropout must be 0; got dropout=0.1. Each worker would drop",
+        ),
+        ("stage_of", {"tied": True}, 2, "must not share a table; got tied. First and last stage"),
+        ("stage_of", {}, 5, "there must be a block a worker; got 4 for 5"),
+    ],
+)
+def test_what_cannot_be_split_is_one_sentence(split, more, p, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        getattr(parallel, split)(gpt(**more), Side(p))
+
+
+@pytest.mark.parametrize("more", [{}, {"tied": True}, {"positions": "rotary", "norm": "rms"}])
+def test_the_rest_is_what_is_outside_the_blocks(more):
+    model = GPT(config(**more))
+    inside = sum(one.numel() for one in model.blocks.parameters())
+    assert costs.rest(config(**more)) == sum(one.numel() for one in model.parameters()) - inside
+
+
+def test_the_stages_are_the_model():
+    """One behind the other they compute what it computes, and each parameter is in one of them."""
+    model, tokens = gpt(), torch.randint(11, (2, N))
+    stages = [parallel.Stage(model, r, 3) for r in range(3)]
+    X = tokens
+    for stage in stages:
+        X = stage(X)
+    assert torch.equal(X, model(tokens))
+    names = [name for stage in stages for name, _ in stage.named_parameters()]
+    assert sorted(names) == sorted(name for name, _ in model.named_parameters())
