@@ -15,6 +15,8 @@ PARAMETERS = "a module of PyTorch knows its parameters, and draws the first ones
 SCHEDULE = "a function of a number; torch.optim.lr_scheduler.LambdaLR takes it as it is"
 TORCH_OPTIM = "torch.optim has it, with its state; train.optim says what decays"
 MANY = "workers that are simulated; torch.distributed has the real ones, and train.parallel uses them"
+DTYPE = "torch.finfo, and a tensor of the dtype"
+SCALER = "torch.amp.GradScaler"
 WITHOUT_A_TWIN = {
     "all_reduce.all_gather": MANY,
     "all_reduce.pieces": MANY,
@@ -29,6 +31,13 @@ WITHOUT_A_TWIN = {
     "decoder_block.decoder_stack": "the loop over blocks in models.encoder_decoder: they share a memory",
     "decoder_block.post_norm_decoder_block": "the module decoder_block.DecoderBlock",
     "decoder_block.pre_norm_decoder_block": "the module decoder_block.DecoderBlock",
+    "floats.bits": DTYPE,
+    "floats.largest": DTYPE,
+    "floats.largest_power": DTYPE,
+    "floats.smallest": DTYPE,
+    "floats.smallest_normal": DTYPE,
+    "floats.spacing": DTYPE,
+    "floats.stored": DTYPE,
     "gates.gated_multi_head_attention": "the context manager nn.gates.gated_heads does it to a module",
     "gpt.all_arrays": PARAMETERS,
     "gpt.first_parameters": PARAMETERS,
@@ -37,6 +46,9 @@ WITHOUT_A_TWIN = {
     "gpt.next_token_loss": "a loss for train.fit",
     "gpt.train_step": LOOP,
     "gpt.with_arrays": PARAMETERS,
+    "loss_scale.next_scale": SCALER,
+    "loss_scale.scaled": SCALER,
+    "loss_scale.unscaled": SCALER,
     "matrix_optim.adafactor": TORCH_OPTIM,
     "matrix_optim.adafactor_state": TORCH_OPTIM,
     "matrix_optim.muon": TORCH_OPTIM,

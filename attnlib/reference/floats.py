@@ -1,0 +1,107 @@
+"""What becomes of a number when it is stored in few bits: rounded, gone to zero, gone to infinity.
+
+Chapter 5 shows it (small-numbers). A format has a sign, e bits for the power of two and m for the digits behind the
+leading one. Numbers are computed here in float64, which holds those of every format below exactly.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from attnlib.shapes import Array, Float, Number, checked
+
+
+class FloatFormat(NamedTuple):
+    """How many bits the power of two has, and how many the digits."""
+
+    e: Number[int, "2..8"]
+    m: Number[int, "1..23"]
+
+
+FLOAT32 = FloatFormat(8, 23)
+FLOAT16 = FloatFormat(5, 10)
+BFLOAT16 = FloatFormat(8, 7)
+
+
+@checked
+def largest_power(format: FloatFormat) -> int:
+    """Of the largest numbers; the one above it is kept for infinity and for what is no number.
+
+    >>> largest_power(FLOAT16), largest_power(BFLOAT16)
+    (15, 127)
+    """
+    return 2 ** (format.e - 1) - 1
+
+
+@checked
+def largest(format: FloatFormat) -> float:
+    """The largest finite number.
+
+    >>> largest(FLOAT16), largest(BFLOAT16) == 3.3895313892515355e38
+    (65504.0, True)
+    """
+    return (2 - 2.0**-format.m) * 2.0 ** largest_power(format)
+
+
+@checked
+def smallest_normal(format: FloatFormat) -> float:
+    """The smallest number with all its digits; below it they are lost one by one.
+
+    >>> smallest_normal(FLOAT16) == 2.0**-14, smallest_normal(BFLOAT16) == smallest_normal(FLOAT32)
+    (True, True)
+    """
+    return 2.0 ** (1 - largest_power(format))
+
+
+@checked
+def smallest(format: FloatFormat) -> float:
+    """The smallest number above zero.
+
+    >>> smallest(FLOAT16) == 2.0**-24, smallest(BFLOAT16) == 2.0**-133
+    (True, True)
+    """
+    return smallest_normal(format) * 2.0**-format.m
+
+
+@checked
+def spacing(x: Float[Array, "*s"], format: FloatFormat) -> Float[Array, "*s"]:
+    """How far it is from x to the next number of the format (eq-spacing): more, where numbers are larger.
+
+    >>> spacing(np.array([1.0, 3.0, 1e-9]), FLOAT16).tolist() == [2**-10, 2**-9, 2**-24]
+    True
+    """
+    power = np.frexp(np.abs(x).astype(np.float64))[1] - 1
+    power = np.clip(power, 1 - largest_power(format), largest_power(format))
+    return np.asarray(np.ldexp(1.0, power - format.m))  # eq-spacing
+
+
+@checked
+def stored(x: Float[Array, "*s"], format: FloatFormat) -> Float[Array, "*s"]:
+    """The nearest number of the format (eq-stored); of two that are as near, the one whose last digit is zero.
+
+    >>> stored(np.array([1 + 1e-4, 1 + 1e-3, 1e-8, 7e4]), FLOAT16)
+    array([1.        , 1.00097656, 0.        ,        inf])
+    """
+    step = spacing(x, format)
+    near = np.round(x.astype(np.float64) / step) * step  # eq-stored
+    return np.where(np.abs(near) > largest(format), np.copysign(np.inf, near), near)
+
+
+@checked
+def bits(x: float, format: FloatFormat) -> tuple[str, str, str]:
+    """Sign, power and digits as they are stored; the power is counted from one below the smallest.
+
+    >>> bits(1.0, FLOAT16), bits(-0.375, BFLOAT16)
+    (('0', '01111', '0000000000'), ('1', '01111101', '1000000'))
+    """
+    y = float(stored(np.array(x), format))
+    sign = str(int(math.copysign(1, y) < 0))
+    if not math.isfinite(y):
+        return sign, "1" * format.e, f"{int(math.isnan(y)) << (format.m - 1):0{format.m}b}"
+    steps = round(
+        abs(y) / float(spacing(np.array(y), format))
+    )  # the digits, with the leading one if there is one
+    leads = steps >> format.m
+    power = leads * (math.frexp(y)[1] - 1 + largest_power(format))
+    return sign, f"{power:0{format.e}b}", f"{steps - (leads << format.m):0{format.m}b}"
