@@ -12,6 +12,8 @@ import math
 import sys
 from pathlib import Path
 
+import torch
+
 from attnlib.metrics.surprise import bits_per_byte, perplexity
 from attnlib.train import own
 from attnlib.train.checkpoint import CheckpointError
@@ -31,7 +33,8 @@ def run(asked: argparse.Namespace) -> None:
     print(f"Reading {asked.text} ...", flush=True)
     plan = own.prepare(asked.text, folder, asked.depth, asked.steps)
     print(f"A model of depth {plan.depth}, {plan.steps} steps, in the folder {folder}.", flush=True)
-    held_out = own.train(folder, plan)
+    half = torch.bfloat16 if asked.bfloat16 else None
+    held_out = own.train(folder, plan, autocast=half, recomputed=asked.recompute)
     if held_out.is_over():
         print(
             f"Step {held_out.curve[-1][0]} was the last: what it has not seen got no better. The best is kept."
@@ -54,6 +57,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, help="where all is kept (TEXT-model)")
     parser.add_argument("--depth", type=whole, default=2, help="layers, and heads, and 64 in width each (2)")
     parser.add_argument("--steps", type=whole, default=1000, help="how long to train (1000)")
+    parser.add_argument(
+        "--bfloat16", action="store_true", help="multiply in half the bits; fast on a new GPU"
+    )
+    parser.add_argument(
+        "--recompute", action="store_true", help="less memory for more time, the same numbers"
+    )
     asked = parser.parse_args(arguments)
     try:
         run(asked)

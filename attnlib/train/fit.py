@@ -16,6 +16,7 @@ from attnlib.shapes import Number, checked
 from attnlib.train.held_out import HeldOut
 from attnlib.train.training import Training
 
+HALF = (torch.float16, torch.bfloat16)
 M = TypeVar("M", bound=torch.nn.Module)
 B = TypeVar("B")
 
@@ -32,6 +33,7 @@ def fit(
     schedule: LRScheduler | None = None,
     clip: float = 1.0,
     accumulate: Number[int, "1.."] = 1,
+    autocast: torch.dtype | None = None,
     held_out: HeldOut | None = None,
     folder: Path | None = None,
     keep_every: Number[int, "1.."] = 100,
@@ -45,6 +47,8 @@ def fit(
                   falls on a line to zero
     clip          a gradient longer than this is shortened to it
     accumulate    batches of one step, for when one that is large enough does not fit
+    autocast      the format in which matrices are multiplied, with parameters, gradients and optimiser in float32;
+                  for `torch.float16` the loss is scaled, and a step whose gradients are too large for it is left out
     held_out      looks at the model now and then, and may say when to stop
     folder        where all is kept every `keep_every` steps and at the end; the same call goes on where it was stopped
     after_step    `after_step(step, loss)` may look at the model, for example to draw a learning curve
@@ -52,12 +56,20 @@ def fit(
     if optimizer is None:
         optimizer = torch.optim.Adam(model.parameters(), lr=lr)
         schedule = LambdaLR(optimizer, lambda step: min(1.0, 2 - 2 * step / steps))
+    rules.must(autocast in (None, *HALF), "fit", f"autocast must be None or one of {HALF}; got {autocast}.")
     data = iter(batches)
     knows = hasattr(data, "state_dict") and hasattr(data, "load_state_dict")
     came = f"got {type(data).__name__}. TokenRows is such data."
     rules.must(folder is None or knows, "fit", f"with a folder, data must have a state_dict; {came}")
     training = Training(
-        model, loss, data, optimizer=optimizer, schedule=schedule, clip=clip, accumulate=accumulate
+        model,
+        loss,
+        data,
+        optimizer=optimizer,
+        schedule=schedule,
+        clip=clip,
+        accumulate=accumulate,
+        autocast=autocast,
     )
     _resume(training, folder, held_out)
     while training.step < steps and not (held_out and held_out.is_over()):

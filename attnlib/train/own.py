@@ -27,6 +27,7 @@ from attnlib.train.checkpoint import load_checkpoint
 from attnlib.train.device import device
 from attnlib.train.fit import fit
 from attnlib.train.held_out import HeldOut
+from attnlib.train.memory import recompute
 from attnlib.train.optim import decay_groups
 from attnlib.train.rows import TokenRows, load_tokens, packed_tokens, save_tokens
 
@@ -138,10 +139,23 @@ def mean_loss(model: GPT, tokens: Int[Array, "n"], most: int = 20 * BATCH) -> fl
     return sum(float(value) for value, _ in found) / sum(count for _, count in found)
 
 
-def train(folder: Path, plan: Plan, *, progress: bool = True) -> HeldOut:
-    """All steps that are left; the model with the best look at what was held out is in the last checkpoint."""
+def train(
+    folder: Path,
+    plan: Plan,
+    *,
+    progress: bool = True,
+    autocast: torch.dtype | None = None,
+    recomputed: bool = False,
+) -> HeldOut:
+    """All steps that are left; the model with the best look at what was held out is in the last checkpoint.
+
+    autocast      the format in which matrices are multiplied
+    recomputed    each block keeps only what enters it, and runs twice
+    """
     torch.manual_seed(0)
     model = GPT(GPTConfig(**json.loads((folder / "settings.json").read_text())["config"])).to(device().where)
+    if recomputed:
+        recompute(model.blocks)
     rate = 3e-3 * min(1.0, 4 / plan.depth)
     optimizer = torch.optim.AdamW(
         decay_groups(model, DECAY), lr=rate, betas=BROWN_2020[:2], eps=BROWN_2020.eps
@@ -153,7 +167,7 @@ def train(folder: Path, plan: Plan, *, progress: bool = True) -> HeldOut:
     fit(
         model, loss, TokenRows(load_tokens(folder / "train.npy"), n=N, batch=BATCH), steps=plan.steps,
         optimizer=optimizer, schedule=LambdaLR(optimizer, factor), held_out=held_out,
-        folder=folder / "checkpoints", keep_every=every, progress=progress,
+        folder=folder / "checkpoints", keep_every=every, progress=progress, autocast=autocast,
     )  # fmt: skip
     return held_out
 

@@ -59,10 +59,14 @@ class Training:
         schedule: torch.optim.lr_scheduler.LRScheduler | None,
         clip: float,
         accumulate: int = 1,
+        autocast: torch.dtype | None = None,
     ) -> None:
         self.model, self.loss, self.batches = model, loss, batches
         self.optimizer, self.schedule = optimizer, schedule
         self.clip, self.accumulate = clip, accumulate
+        self.autocast = autocast
+        needs_scale = autocast == torch.float16  # bfloat16 reaches as far down as float32
+        self.scaler = torch.amp.GradScaler(self.where.type, enabled=needs_scale)
         self.losses: list[float] = []
         self.tokens, self.seconds = 0, 0.0  # as long as only means came, a batch counts as one
         self.counted = False
@@ -89,13 +93,16 @@ class Training:
                 f"fit: a batch must fit into the memory of {self.where.type}; got one that does not in step "
                 f"{self.step + 1}. Take a smaller one, and `accumulate` several in a step."
             ) from error
+        self.scaler.unscale_(self.optimizer)  # before the clip: it is the gradient that has a length
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
-        if not math.isfinite(value) or not math.isfinite(norm):
+        may_skip = self.scaler.get_scale() > 1
+        if not math.isfinite(value) or not (math.isfinite(norm) or may_skip):
             raise TrainingStopped(
                 f"fit: loss and gradient must be finite; got {value:g} and {norm:g} in step {self.step + 1}. "
                 "The model is as before it. Try a lower rate, a longer warmup or a smaller clip."
             )
-        self.optimizer.step()
+        self.scaler.step(self.optimizer)  # or not, where the scale was too large for this gradient
+        self.scaler.update()
         if self.schedule is not None:
             self.schedule.step()
         self.losses.append(value)
@@ -106,10 +113,11 @@ class Training:
         """The mean loss over all tokens of this step, with its gradients; the batches may differ in size."""
         total, tokens = 0.0, 0
         for _ in range(self.accumulate):
-            found = self.loss(self.model, next(self.batches))
+            with torch.autocast(self.where.type, self.autocast, enabled=self.autocast is not None):
+                found = self.loss(self.model, next(self.batches))
             self.counted = isinstance(found, tuple)
             value, counted = found if isinstance(found, tuple) else (found, 1)
-            value.backward()
+            self.scaler.scale(value).backward()
             total, tokens = total + value.item(), tokens + int(counted)
         rules.must(tokens > 0, "fit", f"a step must have a token that counts; got {tokens}.")
         for parameter in self.model.parameters():
@@ -124,6 +132,7 @@ class Training:
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "schedule": None if self.schedule is None else self.schedule.state_dict(),
+            "scaler": self.scaler.state_dict(),
             "batches": self.batches.state_dict(),  # type: ignore[attr-defined]
             "random": random_states(self.where),
             "losses": self.losses,
@@ -154,6 +163,8 @@ class Training:
             ) from error
         if self.schedule is not None:
             self.schedule.load_state_dict(state["schedule"])
+        if self.scaler.is_enabled() and state.get("scaler"):
+            self.scaler.load_state_dict(state["scaler"])
         self.batches.load_state_dict(state["batches"])  # type: ignore[attr-defined]
         self.losses, self.tokens, self.seconds = state["losses"], state["tokens"], state["seconds"]
         set_random_states(state["random"], self.where)
