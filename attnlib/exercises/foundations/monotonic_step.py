@@ -1,6 +1,6 @@
 """Where does the reader stop?
 
-write · ★★★ · 15 min · 01-foundations/6-hard-sparse-local-monotonic
+write · ★★★ · 15 min · 01-foundations/12-only-forward
 
 A reader stood at key j with probability `before[j]` (..., n). For the next query it goes on from there, to
 the right only: at each key that it comes to, the one where it stands included, it stops with probability

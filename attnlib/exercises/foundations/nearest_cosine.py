@@ -1,6 +1,6 @@
 """Who points the same way?
 
-write · ★ · 8 min · 01-foundations/7-how-many-dimensions · after foundations.cosine-scores
+write · ★ · 8 min · 01-foundations/13-word-vectors · after foundations.cosine-scores
 
 X (n, d) holds n vectors, n at least 2. For each of them return the index of the *other* vector with the
 largest cosine, as an array of n integers.

@@ -1,6 +1,6 @@
 """A gradient from a draw and a reward
 
-write · ★★ · 15 min · 01-foundations/6-hard-sparse-local-monotonic · after foundations.softmax,
+write · ★★ · 15 min · 01-foundations/6-hard-sparse-local · after foundations.softmax,
 foundations.softmax-jacobian
 
 One key was drawn from the softmax of each row of S (..., n): `index` (...) says which, `reward` (...) what

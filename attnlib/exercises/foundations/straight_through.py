@@ -1,6 +1,6 @@
 """Hard forwards, soft backwards
 
-write · ★★★ · 15 min · 01-foundations/6-hard-sparse-local-monotonic · after foundations.softmax-backward
+write · ★★★ · 15 min · 01-foundations/6-hard-sparse-local · after foundations.softmax-backward
 
 In PyTorch: key `index` (..., m) was drawn for each query from the softmax of S (..., m, n). Return the
 drawn rows of V (..., n, d_v), and the gradient by S for the output gradient dO (..., m, d_v) as if the

@@ -1,6 +1,6 @@
 """The best k, and no more
 
-write · ★★ · 10 min · 01-foundations/6-hard-sparse-local-monotonic
+write · ★★ · 10 min · 01-foundations/6-hard-sparse-local
 
 Return a boolean mask, as large as S (..., n), that is True at the k largest scores of each row: at exactly
 k, also where scores are equal. Of equal scores the first ones count.
