@@ -22,7 +22,7 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
     5  Training             reference.losses  .drop, and their twins in nn
                             reference.optim  .matrix_optim  .schedules  .gpt
                             train.fit  .training  .held_out  .rows  .optim  .checkpoint
-                            train.own, generate; metrics.surprise  .calibration
+                            train.own, generate; data.distant  .clouds, metrics.surprise  .calibration
                             train.parallel  .workers  .traffic  .shards; reference.all_reduce  .pipeline
                             models.parallel_costs
                             exercises.training

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
 
-from attnlib.metrics.calibration import expected_calibration_error, reliability, top_confidence
+from attnlib.metrics.calibration import (
+    best_temperature,
+    expected_calibration_error,
+    known_calibration_error,
+    reliability,
+    top_confidence,
+)
 from attnlib.metrics.surprise import bits_per_byte, perplexity
 
 
@@ -59,6 +65,32 @@ def test_in_a_single_bin_too_high_and_too_low_cancel():
     confidence, right = np.array([0.9, 0.1]), np.array([False, True])
     assert expected_calibration_error(confidence, right, 1) == 0.0
     assert abs(expected_calibration_error(confidence, right, 2) - 0.9) < 1e-12
+
+
+@pytest.mark.parametrize("bins", [1, 10, 15])
+def test_where_the_chance_is_known_the_count_comes_to_it(bins, said, rng):
+    """The same number for chances of 0 and 1; and with n = 100,000 the count is within 4 standard errors a bin."""
+    confidence, right = said
+    exact = known_calibration_error(confidence, right.astype(float), bins)
+    assert abs(exact - expected_calibration_error(*said, bins)) < 1e-12
+    p = rng.uniform(0.2, 1.0, 100_000)
+    counted = expected_calibration_error(p, rng.random(p.size) < p**2, bins)
+    assert abs(known_calibration_error(p, p**2, bins) - counted) < 4 * 0.5 * math.sqrt(bins / p.size)
+    assert known_calibration_error(p, p, bins) < 1e-12
+
+
+def test_the_best_temperature_is_that_of_a_fine_grid_and_undoes_a_factor(rng):
+    S, targets = 3 * rng.normal(size=(200, 5)), rng.integers(5, size=200)
+    targets[:120] = S[:120].argmax(axis=1)
+
+    def loss(T):
+        L = S / T - np.log(np.exp(S / T).sum(axis=1, keepdims=True))
+        return -L[np.arange(200), targets].mean()
+
+    grid = np.geomspace(0.1, 10, 2001)
+    T = best_temperature(S, targets)
+    assert loss(T) <= min(loss(one) for one in grid)
+    assert abs(best_temperature(7 * S, targets) / (7 * T) - 1) < 1e-9
 
 
 def test_the_likeliest_token_is_what_is_judged(rng):
