@@ -365,3 +365,39 @@ def assert_spread_is_that_of_the_trials(entry: dict, *shape: int):
     assert trials.shape == shape
     np.testing.assert_allclose(entry["mean"], trials.mean(0), atol=1e-4)
     np.testing.assert_allclose(entry["sd"], trials.std(0, ddof=1), atol=2e-4)
+
+
+def test_the_calibration_experiment_trains_side_by_side_what_would_be_trained_alone(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Two seeds at once take the steps of each alone; an arm measures what the file holds, and its rate is the best."""
+    calibration = script("calibration")
+    for name, value in {"STEPS": 25, "TESTED": 50, "COUNTED": 20}.items():
+        monkeypatch.setattr(calibration, name, value)
+    kind = calibration.Kind()
+    start = calibration.Networks([3, 4])
+    torch.manual_seed(4)
+    layers = [torch.nn.Linear(*size) for size in ((2, 32), (32, 32), (32, 4))]
+    alone = torch.nn.Sequential(layers[0], torch.nn.ReLU(), layers[1], torch.nn.ReLU(), layers[2])
+    X = torch.randn(5, 2)
+    torch.testing.assert_close(start(X)[1], alone(X))
+    found = calibration.trained("few points", [kind], (3, 4), 1e-2, (1, 2))
+    assert {(seed, times) for _, seed, times in found} == {(3, 1), (3, 2), (4, 1), (4, 2)}
+    stored = load_result("calibration")
+    for use in ("nothing", "mix", "temperature", "stop"):
+        one = calibration.measure("few points", 3, use, found[kind, 3, 2])
+        kept = next(row for row in stored["trials"] if stored["arms"]["few points"][row["arm"]]["use"] == use)
+        assert one.keys() == kept.keys() - {"group", "arm", "seed", "times", "lr"}
+    for group, arms in stored["arms"].items():
+        for arm in arms:
+            rows = [row for row in stored["trials"] if (row["group"], row["arm"]) == (group, arm)]
+            by_rate = {
+                lr: sum(row["excess"] for row in rows if row["seed"] > 9 and row["lr"] == lr)
+                for lr in calibration.RATES
+            }
+            assert {row["lr"] for row in rows if row["seed"] < 9} == {
+                min(by_rate, key=lambda lr: by_rate[lr])
+            }
+            assert sorted((row["times"], row["seed"]) for row in rows if row["seed"] < 9) == [
+                (times, seed) for times in (1, 4, 16) for seed in range(5)
+            ]
