@@ -139,8 +139,8 @@ mutants: $(READY) ## edit the mathematics in a few hundred places, one at a time
 speed: $(READY) book ## measure every page of the built book as a first visitor meets it (a few minutes)
 	@$(PY) tools/page_speed.py
 
-kills: $(READY) ## kill a training at twenty moments: it must end as if it never was (a minute; four are in make test)
-	@EVERY_KILL=1 $(PYTEST) -k killed tests/test_fit.py
+kills: $(READY) ## kill a training at twenty moments: it must end as if it never was (two minutes; five are in make test)
+	@EVERY_KILL=1 $(PYTEST) -k killed tests/test_fit.py tests/test_elastic.py
 
 steady: $(READY) book ## open every page on a slow machine with late fonts: nothing may move (some minutes; a sample is in make test)
 	@EVERY_PAGE=1 $(PYTEST) -n 2 --dist load -rs tests/test_late_fonts.py

@@ -23,7 +23,8 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             reference.optim  .matrix_optim  .schedules  .gpt
                             train.fit  .training  .held_out  .rows  .optim  .checkpoint
                             train.own, generate; data.distant  .clouds, metrics.surprise  .calibration
-                            train.parallel  .workers  .traffic  .shards; reference.all_reduce  .pipeline
+                            train.parallel  .workers  .traffic  .shards  .crew  .elastic
+                            reference.all_reduce  .pipeline
                             models.parallel_costs
                             exercises.training
 

@@ -3,11 +3,16 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.distributed as dist
 
 from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.train import own
 from attnlib.train import parallel as by
+from attnlib.train.crew import Crew
+from attnlib.train.fit import fit
+from attnlib.train.rows import TokenRows
 from attnlib.train.shards import load_shards, save_shards
 from attnlib.train.traffic import Traffic
 
@@ -224,9 +229,26 @@ def reads_shards(p, folder):
     )
 
 
+def fits(p):
+    """Some steps of `fit`, shared and alone: a batch of 6 rows is 2, 2, 1 and 1 for four workers."""
+
+    def losses(crew):
+        model, tokens = gpt(), np.random.default_rng(0).integers(0, VOCAB, 400).astype(np.uint16)
+        rows, optimizer = TokenRows(tokens, n=N, batch=6), torch.optim.SGD(model.parameters(), lr=0.1)
+        return model, fit(
+            model, own.loss, rows, steps=3, optimizer=optimizer, clip=1.0, accumulate=2, crew=crew
+        )
+
+    (model, found), (alone, expected) = losses(Crew()), losses(None)
+    pairs = zip(model.parameters(), alone.parameters(), strict=True)
+    far = max(float((one - other).detach().abs().max()) for one, other in pairs)
+    loss = max(abs(one - other) for one, other in zip(found, expected, strict=True))
+    return {"loss": loss, "parameters": far, "steps": len(found)}
+
+
 def work(folder):
     folder, p = Path(folder), dist.get_world_size()
-    found = {"kinds": kinds(p), "moved": moved_and_held(p), "order": order_of_a_pipeline(p)}
+    found = {"kinds": kinds(p), "moved": moved_and_held(p), "order": order_of_a_pipeline(p), "fits": fits(p)}
     if p == 4:
         found["kinds"] |= two_kinds()
         writes_shards(p, folder)

@@ -146,6 +146,15 @@ def test_a_checkpoint_of_four_workers_is_read_by_others(p, found):
         assert read["same"] and read["loss"] < 1e-10 and read["gradient"] < 1e-10
 
 
+@pytest.mark.training
+@pytest.mark.parametrize("p", SIZES)
+def test_a_training_that_is_shared_takes_the_steps_of_one_alone(p, found):
+    """Shares of a batch differ in size, and each step is of two batches; without Adam, parameters agree as well."""
+    for r in range(p):
+        mine = found[p][r]["fits"]
+        assert mine["steps"] == 3 and mine["loss"] < 1e-10 and mine["parameters"] < 1e-10
+
+
 # ---- What cannot be split says so -----------------------------------------------------------------------------------
 
 

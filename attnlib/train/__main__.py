@@ -2,6 +2,7 @@
 
     python -m attnlib.train my.txt                 # a text, or a folder of .txt, .md and .py files
     python -m attnlib.train my.txt --depth 4       # a larger model, slower and better
+    python -m attnlib.train my.txt --workers 2     # two processes, or GPUs, share each batch
     python -m attnlib.generate my-model "def "     # what it writes
 
 All is kept in a folder, my-model for my.txt. After Ctrl-C, or if the machine goes off, the same command goes on.
@@ -17,6 +18,7 @@ import torch
 from attnlib.metrics.surprise import bits_per_byte, perplexity
 from attnlib.train import own
 from attnlib.train.checkpoint import CheckpointError
+from attnlib.train.elastic import WorkersDied, watched
 from attnlib.train.rows import load_tokens
 from attnlib.train.training import TrainingStopped
 
@@ -34,12 +36,17 @@ def run(asked: argparse.Namespace) -> None:
     plan = own.prepare(asked.text, folder, asked.depth, asked.steps)
     print(f"A model of depth {plan.depth}, {plan.steps} steps, in the folder {folder}.", flush=True)
     half = torch.bfloat16 if asked.bfloat16 else None
-    held_out = own.train(folder, plan, autocast=half, recomputed=asked.recompute)
-    if held_out.is_over():
-        print(
-            f"Step {held_out.curve[-1][0]} was the last: what it has not seen got no better. The best is kept."
-        )
-    best = min((value for _, value in held_out.curve), default=math.nan)
+    how = {"autocast": half, "recomputed": asked.recompute}
+    if asked.workers == 1:
+        own.train(folder, plan, **how)
+    else:
+        sentences = watched(asked.workers, own.train_in_a_crew, folder, plan, how)
+        if any(sentences):
+            raise TrainingStopped(next(one for one in sentences if one))
+    curve = own.looks(folder)
+    if curve and curve[-1][0] < plan.steps:
+        print(f"Step {curve[-1][0]} was the last: what it has not seen got no better. The best is kept.")
+    best = min((value for _, value in curve), default=math.nan)
     tokens, by = load_tokens(folder / own.KEPT).tolist(), own.trained(folder)[1]
     n_bytes = len(by.decode_bytes(token for token in tokens if token != by.numbers[own.END]))
     bits = bits_per_byte(best, len(tokens), n_bytes)
@@ -63,10 +70,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--recompute", action="store_true", help="less memory for more time, the same numbers"
     )
+    parser.add_argument("--workers", type=whole, default=1, help="processes that share each batch (1)")
     asked = parser.parse_args(arguments)
     try:
         run(asked)
-    except (ValueError, OSError, CheckpointError, TrainingStopped) as error:
+    except (ValueError, OSError, CheckpointError, TrainingStopped, WorkersDied) as error:
         print(f"\n{error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -13,6 +13,7 @@ from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 
 from attnlib import rules
 from attnlib.shapes import Number, checked
+from attnlib.train.crew import Alone
 from attnlib.train.held_out import HeldOut
 from attnlib.train.training import Training
 
@@ -39,6 +40,7 @@ def fit(
     keep_every: Number[int, "1.."] = 100,
     progress: bool = False,
     after_step: Callable[[int, float], None] | None = None,
+    crew: Alone | None = None,
 ) -> list[float]:
     """Train `model` in place for `steps` steps and return the loss of every step.
 
@@ -52,6 +54,7 @@ def fit(
     held_out      looks at the model now and then, and may say when to stop
     folder        where all is kept every `keep_every` steps and at the end; the same call goes on where it was stopped
     after_step    `after_step(step, loss)` may look at the model, for example to draw a learning curve
+    crew          workers who share each batch; by default this process is alone
     """
     if optimizer is None:
         optimizer = torch.optim.Adam(model.parameters(), lr=lr)
@@ -70,6 +73,7 @@ def fit(
         clip=clip,
         accumulate=accumulate,
         autocast=autocast,
+        crew=crew,
     )
     _resume(training, folder, held_out)
     while training.step < steps and not (held_out and held_out.is_over()):

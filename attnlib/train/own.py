@@ -6,6 +6,7 @@ folder stand the tokenizer, the tokens, the settings and the checkpoints; `attnl
 
 import hashlib
 import json
+import os
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -23,13 +24,16 @@ from attnlib.models.gpt import GPT, GPTConfig
 from attnlib.reference.optim import BROWN_2020
 from attnlib.reference.schedules import cosine
 from attnlib.shapes import Array, Int
-from attnlib.train.checkpoint import load_checkpoint
+from attnlib.train.checkpoint import CheckpointError, load_checkpoint
+from attnlib.train.crew import Alone, Crew
 from attnlib.train.device import device
 from attnlib.train.fit import fit
 from attnlib.train.held_out import HeldOut
 from attnlib.train.memory import recompute
 from attnlib.train.optim import decay_groups
 from attnlib.train.rows import TokenRows, load_tokens, packed_tokens, save_tokens
+from attnlib.train.training import TrainingStopped
+from attnlib.train.workers import joined
 
 END, READ, KEPT = "<|endoftext|>", (".txt", ".md", ".py"), "held-out.npy"
 LEAST, HELD_OUT = 10_000, 0.1  # bytes that a text must have; the share at its end that is not trained on
@@ -124,7 +128,7 @@ def prepare(path: Path, folder: Path, depth: int, steps: int) -> Plan:
 
 def loss(model: GPT, rows: Int[Tensor, "b m"]) -> tuple[Tensor, int]:
     """The sum of the surprise at each next token, and how many there are."""
-    rows = rows.to(model.embed.weight.device)
+    rows = rows.to(next(model.parameters()).device)
     scores = model(rows[:, :-1]).flatten(0, 1)
     return torch.nn.functional.cross_entropy(scores, rows[:, 1:].flatten(), reduction="sum"), rows[
         :, 1:
@@ -146,11 +150,13 @@ def train(
     progress: bool = True,
     autocast: torch.dtype | None = None,
     recomputed: bool = False,
+    crew: Alone | None = None,
 ) -> HeldOut:
     """All steps that are left; the model with the best look at what was held out is in the last checkpoint.
 
     autocast      the format in which matrices are multiplied
     recomputed    each block keeps only what enters it, and runs twice
+    crew          workers who share each batch; by default this process is alone
     """
     torch.manual_seed(0)
     model = GPT(GPTConfig(**json.loads((folder / "settings.json").read_text())["config"])).to(device().where)
@@ -163,13 +169,38 @@ def train(
     factor = partial(cosine, steps=plan.steps, warmup=plan.steps // 20, last=0.1)
     kept = load_tokens(folder / KEPT)
     every = max(1, plan.steps // LOOKS)
-    held_out = HeldOut(lambda model: mean_loss(model, kept), every=every, patience=5)
+    crew = crew or Alone()
+    held_out = HeldOut(lambda model: crew.mean(mean_loss(model, kept))[0], every=every, patience=5)
+    if crew.rank:  # who drops what the others drop adds nothing
+        torch.manual_seed(crew.rank)
     fit(
         model, loss, TokenRows(load_tokens(folder / "train.npy"), n=N, batch=BATCH), steps=plan.steps,
         optimizer=optimizer, schedule=LambdaLR(optimizer, factor), held_out=held_out,
-        folder=folder / "checkpoints", keep_every=every, progress=progress, autocast=autocast,
+        folder=folder / "checkpoints", keep_every=every, progress=progress and crew.rank == 0,
+        autocast=autocast, crew=crew,
     )  # fmt: skip
     return held_out
+
+
+def train_in_a_crew(folder: Path, plan: Plan, how: dict[str, Any]) -> str | None:
+    """One of the workers of `attnlib.train.elastic`: what it cannot do is what it returns, for all find the same."""
+    again = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+    with joined():
+        crew = Crew()
+        if again and crew.rank == 0:
+            found = load_checkpoint(folder / "checkpoints")
+            print(f"All {crew.size} go on from step {found.step if found else 0}.", flush=True)
+        try:
+            train(folder, plan, crew=crew, **how)
+        except (ValueError, OSError, CheckpointError, TrainingStopped) as error:
+            return str(error)
+    return None
+
+
+def looks(folder: Path) -> list[tuple[int, float]]:
+    """What a training of this folder has found on what was held out, step by step."""
+    found = load_checkpoint(folder / "checkpoints")
+    return [] if found is None else found.state["held_out"]["curve"]
 
 
 def trained(folder: Path) -> tuple[GPT, Tokenizer]:

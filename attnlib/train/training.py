@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from attnlib import rules
 from attnlib.train.checkpoint import load_checkpoint, save_checkpoint
+from attnlib.train.crew import Alone
 
 Loss = Callable[[Any, Any], Tensor | tuple[Tensor, int]]
 
@@ -60,8 +61,11 @@ class Training:
         clip: float,
         accumulate: int = 1,
         autocast: torch.dtype | None = None,
+        crew: Alone | None = None,
     ) -> None:
-        self.model, self.loss, self.batches = model, loss, batches
+        self.model, self.loss = model, loss
+        self.crew = crew or Alone()
+        self.asked, self.batches = self.crew.spread(model), self.crew.share(batches)
         self.optimizer, self.schedule = optimizer, schedule
         self.clip, self.accumulate = clip, accumulate
         self.autocast = autocast
@@ -114,27 +118,31 @@ class Training:
         total, tokens = 0.0, 0
         for _ in range(self.accumulate):
             with torch.autocast(self.where.type, self.autocast, enabled=self.autocast is not None):
-                found = self.loss(self.model, next(self.batches))
+                found = self.loss(self.asked, next(self.batches))
             self.counted = isinstance(found, tuple)
             value, counted = found if isinstance(found, tuple) else (found, 1)
             self.scaler.scale(value).backward()
             total, tokens = total + value.item(), tokens + int(counted)
+        total, tokens = self.crew.mean(total, tokens)
         rules.must(tokens > 0, "fit", f"a step must have a token that counts; got {tokens}.")
         for parameter in self.model.parameters():
-            if parameter.grad is not None and tokens > 1:
+            if parameter.grad is not None and tokens != 1:
                 parameter.grad /= tokens
-        self.tokens += tokens
+        self.tokens += round(tokens * self.crew.size)
         return total / tokens
 
     def keep(self, folder: Path, more: dict[str, Any]) -> None:
-        """All of it, into a folder."""
+        """All of it, into a folder; of several workers the first one writes."""
+        states = self.crew.everyones(random_states(self.where))
+        if self.crew.rank:
+            return
         state = {
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "schedule": None if self.schedule is None else self.schedule.state_dict(),
             "scaler": self.scaler.state_dict(),
             "batches": self.batches.state_dict(),  # type: ignore[attr-defined]
-            "random": random_states(self.where),
+            "random": states if self.crew.size > 1 else states[0],
             "losses": self.losses,
             "tokens": self.tokens,
             "seconds": self.seconds,
@@ -147,7 +155,8 @@ class Training:
         if found is None:
             return None
         state = found.state
-        was = state["random"]["where"]
+        states = state["random"] if isinstance(state["random"], list) else [state["random"]]
+        was = states[0]["where"]
         came = f"got one on {self.where.type}. Move the model there first, or begin in another folder."
         rules.must(
             was == self.where.type, "fit", f"the model must be on {was}, where its training was kept; {came}"
@@ -167,5 +176,6 @@ class Training:
             self.scaler.load_state_dict(state["scaler"])
         self.batches.load_state_dict(state["batches"])  # type: ignore[attr-defined]
         self.losses, self.tokens, self.seconds = state["losses"], state["tokens"], state["seconds"]
-        set_random_states(state["random"], self.where)
+        if len(states) == self.crew.size:  # with another number of workers, each draws on from where it is
+            set_random_states(states[self.crew.rank], self.where)
         return state

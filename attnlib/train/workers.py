@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch._C._distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 from torch.multiprocessing.spawn import spawn
 
 
@@ -24,13 +26,20 @@ def backend() -> str:
     return "nccl" if enough and os.environ.get("ATTNLIB_DEVICE", "") == "" else "gloo"
 
 
+def told_by_torchrun() -> dict[str, Any]:
+    """Who this process is, and the place where all leave their addresses: a new one each time that all begin again."""
+    store, rank, n = next(rendezvous("env://"))
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    return {"store": PrefixStore(f"attempt {attempt}", store), "rank": rank, "world_size": n}
+
+
 @contextlib.contextmanager
 def joined(**how: Any) -> Iterator[None]:
     """This process as one of the workers; without arguments torchrun has said which."""
     torch.set_num_threads(1)
     if backend() == "nccl":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
-    dist.init_process_group(how.pop("backend", None) or backend(), **how)
+    dist.init_process_group(how.pop("backend", None) or backend(), **(how or told_by_torchrun()))
     try:
         yield
     finally:
