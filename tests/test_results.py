@@ -146,17 +146,13 @@ def test_the_copy_experiment_measures_what_its_file_holds(monkeypatch: pytest.Mo
         assert all(trial.keys() == one.keys() for trial in model["trials"])
 
 
-def test_the_set_experiment_measures_what_its_file_holds(monkeypatch: pytest.MonkeyPatch):
-    sets = script("set_anomaly")
-    monkeypatch.setattr(sets, "LENGTHS", (4, 8))
-    one = sets.trial("none", "endless", 0, steps=2, size=20)
-    assert len(one["accuracy"]) == 2 and len(one["by_place"]) == sets.LENGTH and one["moved"] < 1e-5
-    stored = load_result("set_anomaly")
-    assert stored["models"].keys() == sets.TRAINED.keys()
-    for by_positions in stored["models"].values():
-        assert tuple(by_positions) == sets.POSITIONS
-        for entry in by_positions.values():
-            assert_spread_is_that_of_the_trials(entry["accuracy"], len(sets.SEEDS), len(stored["lengths"]))
+def test_who_is_told_no_positions_moves_its_scores_with_the_set():
+    """Before training, and in every stored model."""
+    sets, stored = script("set_anomaly"), load_result("set_anomaly")
+    arms = sets.EXPERIMENT.arms["endless"]
+    moved = {name: sets.trial(seed=0, steps=2, lr=1e-2, **arm)["moved"] for name, arm in arms.items()}
+    assert moved["none"] < 1e-5 < 1e-2 < min(moved["sinusoid"], moved["learned"])
+    assert all((one["moved"] < 1e-3) == (one["arm"] == "none") for one in stored["trials"])
 
 
 def test_the_positions_experiment_measures_what_its_file_holds(monkeypatch: pytest.MonkeyPatch):
@@ -333,6 +329,7 @@ def test_counts_of_a_long_text_come_to_what_they_can_know(monkeypatch):
 
 SMALL = {  # an arm of each experiment on the shared runner, and what makes its trial quick
     "neighbours": ("two", "2", {"size": 20}),
+    "set_anomaly": ("endless", "learned", {}),
     "places": ("one layer", "causal, start token", {"size": 20}),
     "one_head": ("induction", "1 head", {"size": 20}),
     "pruning": ("recall", "three layers", {"size": 5, "orders": 2}),
