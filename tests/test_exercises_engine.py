@@ -535,6 +535,21 @@ def test_a_share_that_comes_in_per_cent_is_told():
     assert learner.graded(share, 0.77).passed and not learner.graded(share, 78).named
 
 
+def test_a_mistake_is_named_in_its_own_size_however_wide_the_reach_of_the_answer():
+    hours = Mistake("in hours", "Asked for are seconds.", 0.21)
+    seconds = answer_exercise(lambda: 759.0, kind="predict", within=6, mistakes=(hours,))
+    assert learner.graded(seconds, 760).passed
+    assert learner.graded(seconds, 0.212).named == ("in hours",)
+    assert not learner.graded(seconds, 1.0).named and not learner.graded(seconds, 0.05).named
+
+
+def test_a_tensor_is_right_where_an_array_is_asked_for():
+    torch = pytest.importorskip("torch")
+    found = graded(lambda x: torch.as_tensor(2 * x))
+    assert found.passed and "your tensor does as well" in found.message
+    assert graded(lambda x: torch.as_tensor(3 * x)).named == graded(lambda x: 3 * x).named
+
+
 def test_an_array_worked_out_by_hand():
     hand = answer_exercise(lambda: np.array([[0.25, 0.75], [0.5, 0.5]]), kind="by hand")
     assert graded([[..., ...], [..., ...]], hand).status == "not attempted"

@@ -73,7 +73,7 @@ SOFTMAX = {
     ),
     "by the largest": (lambda S: (W := weights(S)) / W.max(-1, keepdims=True), "not normalised"),
     "S / max": (lambda S: weights(S / S.max(-1, keepdims=True)), ""),
-    "temperature": (lambda S: weights(S / 2), "`S` counts half"),
+    "temperature": (lambda S: weights(S / 2), "half of `S`"),
     "twice": (lambda S: weights(weights(S)), "a softmax of the result"),
     "float32 inside": (lambda S: weights(S.astype(np.float32)).astype(float), ""),
     "minimum": (lambda S: divided(np.exp(S - S.min(-1, keepdims=True))), OUT_OF_RANGE),
@@ -130,7 +130,7 @@ BACKWARD = {
     "P as scores": (lambda dP, P: (W := weights(P)) * (dP - (dP * W).sum(-1, keepdims=True)), ""),
     "log softmax": (lambda dP, P: dP - P * dP.sum(-1, keepdims=True), ""),
     "cross entropy": (lambda dP, P: P - dP, ""),
-    "half": (lambda dP, P: P * (dP - (dP * P).sum(-1, keepdims=True)) / 2, "`dP` counts half"),
+    "half": (lambda dP, P: P * (dP - (dP * P).sum(-1, keepdims=True)) / 2, "half of `dP`"),
     "mean over the batch": (lambda dP, P: P * (dP - (dP * P).sum(-1, keepdims=True)) / len(P), ""),
     "P squared": (lambda dP, P: P * dP - P * P * dP.sum(-1, keepdims=True), ""),
 }

@@ -11,6 +11,7 @@ from attnlib.exercises.engine.results import Result, result
 from attnlib.exercises.engine.tables import number
 
 IN_PER_CENT = "in per cent"
+NEAR = 0.05  # of a mistake's largest number: so near must an answer be to it, however wide the reach of the right one
 
 
 def grade_answer(exercise: AnswerExercise, answer: Any) -> Result:
@@ -28,7 +29,7 @@ def grade_answer(exercise: AnswerExercise, answer: Any) -> Result:
     fits = [
         mistake
         for mistake in exercise.mistakes
-        if any(agrees(exercise, answer, form) for form in mistake.forms)
+        if any(agrees(exercise, answer, form) and is_near(answer, form) for form in mistake.forms)
     ]
     stuck = f'Stuck? `hint("{exercise.id}")`'
     if len(fits) == 1:
@@ -82,6 +83,18 @@ def agrees(exercise: AnswerExercise, answer: Any, value: Any) -> bool:
     if yours is None or wanted is None or yours.shape != wanted.shape:
         return False
     return bool(np.allclose(yours, wanted, rtol=0, atol=exercise.within))
+
+
+def is_near(answer: Any, form: Any) -> bool:
+    """Whether a number is a mistake's own in its own size: what is within reach of a large answer may be far from 0.2.
+
+    >>> is_near(0.21, 0.2108), is_near(1.0, 0.2108), is_near(0.0, 0.0), is_near("left", "left")
+    (True, False, True, True)
+    """
+    yours, wanted = as_numbers(answer), as_numbers(form)
+    if yours is None or wanted is None or not wanted.any():
+        return True
+    return bool((abs(yours - wanted) <= NEAR * abs(wanted).max()).all())
 
 
 def is_in_per_cent(exercise: AnswerExercise, answer: Any) -> bool:

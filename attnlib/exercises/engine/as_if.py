@@ -30,15 +30,15 @@ ARGUMENTS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("{} is read backwards", "These are the numbers for {} in the opposite order.", lambda x: x[::-1]),
     ("{} is read backwards", "These are the numbers for {} in the opposite order.", lambda x: x[..., ::-1]),
     ("only the first of {}", "These are the numbers where all rows of {} are like the first.", first_only),
-    ("{} counts twice", "These are the numbers for {} twice as large.", lambda x: 2 * x),
-    ("{} counts half", "These are the numbers for {} half as large.", lambda x: x / 2),
+    ("twice {}", "The numbers are those of twice {}.", lambda x: 2 * x),
+    ("half of {}", "The numbers are those of half of {}.", lambda x: x / 2),
     ("{} counts as one", "These are the numbers for {} = 1.", lambda x: 0 * x + 1),
     ("the root of {}", "These are the numbers for the root of {}.", lambda x: x**0.5),
     ("the square of {}", "These are the numbers for the square of {}.", lambda x: x**2),
     ("one minus {}", "These are the numbers for 1 - {}.", lambda x: 1 - x if np.ndim(x) else x / 0),
     ("one over {}", "These are the numbers for 1 / {}.", lambda x: 1 / x),
-    ("one too many in {}", "These are the numbers for one more than {}.", lambda x: x + 1),
-    ("one too few in {}", "These are the numbers for one less than {}.", lambda x: x - 1),
+    ("one more than {}", "The numbers are those of one more than {}.", lambda x: x + 1),
+    ("one less than {}", "The numbers are those of one less than {}.", lambda x: x - 1),
 )
 
 

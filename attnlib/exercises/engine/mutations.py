@@ -15,6 +15,8 @@ from attnlib.exercises.engine.edits import COMMON
 from attnlib.exercises.engine.rules import BOUNDS, OFF_BY_ONE, RULES, Change, called
 from attnlib.exercises.engine.turns import NAMES, counted
 
+MODULES = ("np", "math", "torch")  # a task may say which function to use, and that is no letter of it
+
 
 class Letters:
     """How a piece of code may be called in a sentence: by the letters of the task that are in it."""
@@ -22,7 +24,9 @@ class Letters:
     def __init__(self, task: str, tree: ast.FunctionDef) -> None:
         self.parameters = [argument.arg for argument in tree.args.args]
         local = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        self.known = set(self.parameters) | {name for name in local & letters(task) if len(name) <= 5}
+        self.known = set(self.parameters) | {
+            name for name in local & letters(task) if len(name) <= 5 and name not in MODULES
+        }
 
     def of(self, node: ast.AST) -> str:
         """The name itself, or the part with some names, or a part."""

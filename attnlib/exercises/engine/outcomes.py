@@ -111,7 +111,9 @@ def same_type(got: np.ndarray, want: np.ndarray) -> bool:
 
 
 def adapted(got: Outcome, want: Outcome) -> Outcome:
-    """The outcome with lists and tuples of numbers taken for arrays, or for several results, where these are wanted."""
+    """The outcome with a tensor, a list or a tuple taken for an array, or for several, where these are wanted."""
+    if (got.kind, want.kind) == ("tensor", "array"):
+        return replace(got, kind="array", notes=("An array was expected; your tensor does as well.",))
     if got.kind == want.kind or got.value is None:
         return replace(got, value=None)
     try:

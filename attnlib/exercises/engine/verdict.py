@@ -152,7 +152,12 @@ def facts(exercise: CodeExercise, evidence: Evidence, failures: list[Failure]) -
     changed = sorted({i for outcome in evidence.outcomes for i in outcome.changed})
     if changed:
         which = " and ".join(f"`{parameters(exercise)[i]}`" for i in changed)
-        parts.append(f"After the call {which} no longer holds what it held before: it was changed in place.")
+        rest = (
+            "no longer holds what it held before: it was"
+            if len(changed) == 1
+            else "no longer hold what they held before: they were"
+        )
+        parts.append(f"After the call {which} {rest} changed in place.")
     if not evidence.repeats:
         parts.append("Two calls with the same arguments gave two different results.")
     return parts
