@@ -90,4 +90,11 @@ the decay is divided by the root | The decay was divided by the root, too. It mu
 counted from zero | The bias correction is one step behind.
     m / (1 - beta_1**t) => m / (1 - beta_1 ** max(t - 1, 1)) ;; v / (1 - beta_2**t)
         => v / (1 - beta_2 ** max(t - 1, 1))
+the decay goes into m alone | The decay went into the mean of the gradients, and is divided by the root with it. In
+  AdamW
+  neither m nor v hears of it.
+    (1 - beta_1) * dW => (1 - beta_1) * (dW + decay * W) ;; (step + decay * W) => step
+corrected behind the root | The mean of the squares was divided by its correction behind the root. It is corrected
+  first.
+    np.sqrt(v / (1 - beta_2**t)) => np.sqrt(v) / (1 - beta_2**t)
 """

@@ -71,4 +71,23 @@ per text | This is bits a text.
     / n_bytes => / len(texts)
 bits for each text | Asked for is one number for all texts together.
     (nats * tokens).sum() => (nats * tokens)
+bytes of another encoding | These are the bytes of UTF-16, of which plain letters have two, and a text two more at its
+  start.
+    text.encode() => text.encode("utf-16")
+a word, not a byte | This is bits a word.
+    len(text.encode()) => len(text.split())
+a bit, not a byte | The bytes were counted eightfold: this is bits a bit of the text.
+    / n_bytes => / (8 * n_bytes)
+the first text alone | Only the first text was counted.
+    = nats[0] * tokens[0] / np.log(2) / len(texts[0].encode())
+bytes between the texts | The texts were joined by something that no text contains, and its bytes were counted.
+    n_bytes = sum(len(text.encode()) for text in texts) => n_bytes = len(" ".join(texts).encode())
+the mean number of bytes | All bits were divided by the mean bytes of a text. Both sides are sums.
+    / n_bytes => / (n_bytes / len(texts))
+a perplexity a byte | Two to the power of the bits is how many bytes the model wavers between. Asked for are the bits.
+    return (nats * tokens).sum() / np.log(2) / n_bytes => return 2 ** ((nats * tokens).sum() / np.log(2) / n_bytes)
+a logarithm of the nats | Nats are logarithms already; another unit is another factor.
+    (nats * tokens).sum() / np.log(2) => (np.log2(nats) * tokens).sum()
+divided by the tokens | The mean surprise of a token, times the tokens, is that of the text.
+    (nats * tokens) => (nats / tokens)
 """

@@ -78,12 +78,30 @@ no end | The factor of the last steps is missing.
     return root * np.minimum(1, (steps + 1 - t) / decay) => return root
 zero at the last step | The factor is 1 / decay at the last step. It would be zero one step later.
     (steps + 1 - t) / decay => (steps - t) / decay
+    np.minimum(1, (steps + 1 - t) / decay) => np.r_[np.ones(steps - decay), np.linspace(1, 0, decay)]
 the end begins at once | The factor falls in the last `decay` steps only.
     (steps + 1 - t) / decay => (steps + 1 - t) / steps
 the peak is missing | The largest rate is one here, and should be `peak`.
     peak * np.minimum => np.minimum
 the peak at t = 1 | Scaled by the root of t alone, the largest rate is not `peak`.
     peak * np.minimum(t / warmup, np.sqrt(warmup / t)) => peak * np.minimum(t**-0.5, t * warmup**-1.5)
+a straight end | In the last steps the rate falls on a line from where it was. It should be the root of warmup / t,
+  multiplied with a line.
+    = straight_end(steps, warmup, decay, peak)
+without the root of warmup | Behind t = warmup this is peak / sqrt(t), which is not `peak` at t = warmup.
+    np.sqrt(warmup / t) => 1 / np.sqrt(t)
+the root counts from the end of the warmup | The root is of t, counted from the first step, and not from the end of the
+  warmup.
+    np.minimum(t / warmup, np.sqrt(warmup / t))
+        => np.where(t <= warmup, t / warmup, 1 / np.sqrt(np.maximum(t - warmup, 1)))
+the formula of 2017 itself | There the largest rate follows from the width and the warmup. Here it is `peak`.
+    peak * np.minimum(t / warmup, np.sqrt(warmup / t)) => peak**-0.5 * np.minimum(t**-0.5, t * warmup**-1.5)
+the root grows | The root is of warmup / t, which falls. This one rises on.
+    np.minimum(t / warmup, np.sqrt(warmup / t)) => np.where(t <= warmup, t / warmup, np.sqrt(t / warmup))
+the end follows the warmup | The factor began to fall behind the warmup. It belongs to the last `decay` steps.
+    np.minimum(1, (steps + 1 - t) / decay) => np.clip(1 - (t - warmup) / decay, 1 / decay, 1)
+the last rate alone | That is the rate of the last step. Each step has one.
+    return root * np.minimum(1, (steps + 1 - t) / decay) => return (root * np.minimum(1, (steps + 1 - t) / decay))[-1]
 """
 
 
@@ -93,3 +111,10 @@ def by_loop_from_zero(steps, warmup, decay, peak):
         rate = peak * t / warmup if t < warmup else peak * (warmup / t) ** 0.5
         rates.append(rate * min(1, (steps - t) / decay))
     return np.array(rates)
+
+
+def straight_end(steps, warmup, decay, peak):
+    t = np.arange(steps) + 1
+    rates = peak * np.minimum(t / warmup, np.sqrt(warmup / t))
+    rates[-decay:] = rates[-decay] * np.linspace(1, 1 / decay, decay)
+    return rates

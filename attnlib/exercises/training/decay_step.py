@@ -71,4 +71,16 @@ up the hill | The step goes against the gradient.
     - rate * dW => + rate * dW ;; - rate * db => + rate * db ;; - rate * dgain => + rate * dgain
 a pull of fixed size | The pull was as large for a small number as for a large one. Weight decay pulls in proportion.
     kept * W - rate * dW => W - rate * decay * (2 * (W > 0) - 1) - rate * dW
+    kept * W - rate * dW => W - rate * decay * np.sign(W) - rate * dW
+the gain is pulled to one | The gain was pulled towards one. No decay touches it here.
+    gain = gain - rate * dgain => gain = gain - rate * (dgain + decay * (gain - 1))
+the bias and the gain stand still | The bias and the gain learn, too: only the decay passes them by.
+    b = b - rate * db => b = 1 * b ;; gain = gain - rate * dgain => gain = 1 * gain
+the decay as what is left | The map was multiplied by the decay. It should lose that share, times the rate, and keep
+  the rest.
+    kept = 1 - rate * decay => kept = decay
+    kept = 1 - rate * decay => kept = rate * decay
+the step alone | These are the changes. Asked for are the arrays behind them.
+    W = kept * W - rate * dW => W = rate * (dW + decay * W) ;; b = b - rate * db => b = rate * db
+        ;; gain = gain - rate * dgain => gain = rate * dgain
 """

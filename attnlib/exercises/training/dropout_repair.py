@@ -86,4 +86,13 @@ divided by the share that is dropped | What stays is divided by the share that s
     / (1 - p) => / p
 no bend | Negative hidden numbers must become zero.
     np.maximum(X @ W_1, 0) => X @ W_1
+scaled up when it is used | In use nothing is dropped, so nothing has to be made up for by a division by 1 - p.
+    = feed_forward(X, W_1, W_2, draws, p, training) / (1 if training else 1 - p)
+divided by the share that happened to stay | What stays was divided by the share of these draws that stayed. It is
+  divided by
+  the share that stays on average, 1 - p, which no draw changes.
+    (draws >= p) / (1 - p) => (draws >= p) / max((draws >= p).mean(), 1e-9)
+the input is dropped | Numbers of X were dropped. This network drops numbers of its output.
+    H = np.maximum(X @ W_1, 0) => H = np.maximum((X * ((draws >= p) / (1 - p) if training else 1)) @ W_1, 0)
+        ;; return Y * kept if training else Y => return Y
 """

@@ -72,4 +72,8 @@ the mean over keys | The terms of a weighted sum are added; there is no division
 the spread among the keys | This is how much the values differ from their average. Asked for is how much the output
   differs from draw to draw.
     np.sqrt(p / (1 - p) * (P**2 @ V**2)) => np.sqrt(P @ V**2 - (P @ V) ** 2)
+    np.sqrt(p / (1 - p) * (P**2 @ V**2)) => np.std(P[:, :, None] * V, axis=1)
+measured from the mean output | The values were measured from the output's mean. A dropped weight takes its whole value
+  away.
+    (P**2 @ V**2) => np.einsum("mn,mnd->md", P**2, (V - (P @ V)[:, None]) ** 2)
 """

@@ -58,7 +58,7 @@ MISTAKES = """
 nothing is rescaled | What stays was not divided by 1 - p, in neither place: the mean over draws is smaller than what
   the model says when nothing is dropped.
     / (1 - p) =>
-the weights are not rescaled | What stays of the weights was not divided by 1 - p.
+rescaled in one place alone | What stays was divided by 1 - p in one of the two places. Each divides for itself.
     kept_P * P / (1 - p) => kept_P * P
     kept_Y * Y / (1 - p) => kept_Y * Y
 the stream is dropped, too | Numbers of the sum were left out. Dropped is what attention adds; the stream goes past it.
@@ -85,4 +85,8 @@ the output is not dropped | All numbers of the output stayed. The second of the 
     kept_Y * Y / (1 - p) => Y
 the wrong axis of the weights | A row of kept_P belongs to a query, a column to a key.
     kept_P * => kept_P.T *
+a softmax of the weights | P are weights already. A second softmax makes them more alike.
+    kept_P * P / => kept_P * np.exp(P) / np.exp(P).sum(axis=-1, keepdims=True) /
+the stream is made larger | The stream was divided by 1 - p, too. Nothing of it was dropped.
+    return X + => return X / (1 - p) +
 """

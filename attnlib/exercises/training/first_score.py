@@ -44,4 +44,13 @@ the root of the width | The variance of a sum of 256 products is 256 times that 
     = math.log(TOKENS) + math.sqrt(WIDTH) * SPREAD**2 / 2
 the width for the tokens | The guess is among 5,000 tokens; 256 is how long the vectors are.
     = math.log(WIDTH) + WIDTH * SPREAD**2 / 2
+a logarithm to ten | Nats are natural logarithms.
+    = math.log10(TOKENS) + WIDTH * SPREAD**2 / 2
+    = (math.log(TOKENS) + WIDTH * SPREAD**2 / 2) / math.log(10)
+a perplexity | That is the perplexity, the exponential of the loss.
+    = TOKENS * math.exp(WIDTH * SPREAD**2 / 2)
+    = TOKENS
+standard deviations added | Of independent numbers the variances are added, and 0.05 is a standard deviation.
+    = math.log(TOKENS) + WIDTH * SPREAD / 2
+    = math.log(TOKENS) + WIDTH * SPREAD
 """

@@ -76,4 +76,10 @@ one row further | Step i reads row i, counted from 0.
     rows[i % len(rows)] => rows[(i + 1) % len(rows)]
 no momentum | The step follows the momentum, not the slope alone.
     - lr * (1 - i / steps) * m => - lr * (1 - i / steps) * g
+a mean in place of the momentum | The slope came in with the share 1 - beta. This momentum adds it whole.
+    m = beta * m + g => m = beta * m + (1 - beta) * g
+away from the rows | The step leads away from the rows, and should lead towards them.
+    g = w - rows[i % len(rows)] => g = rows[i % len(rows)] - w
+the steps before the stop | These are the steps before `done`, once more. Those from `done` on are left.
+    range(done, steps) => range(done)
 """

@@ -23,7 +23,7 @@ def answer():
     return math.sqrt(2 * WRITING * BETWEEN_FAILURES)
 
 
-WITHIN = 1
+WITHIN = 6
 MISTAKES = """
 the two is missing | Only half an interval is lost on the mean, so the interval may be longer, by the root of 2.
     = math.sqrt(WRITING * BETWEEN_FAILURES)
@@ -41,4 +41,17 @@ no root | That is the square of the interval.
     = 2 * WRITING * BETWEEN_FAILURES
 the root of half | The two is on the wrong side: T² = 2 C M.
     = math.sqrt(WRITING * BETWEEN_FAILURES / 2)
+two units | Seconds and minutes, or seconds and hours, were multiplied with each other.
+    = math.sqrt(2 * WRITING * BETWEEN_FAILURES / 60)
+the time of one writing in a failure's | That is how many writings fit between two failures.
+    = BETWEEN_FAILURES / WRITING
+how many in four hours | That is the number of checkpoints between two failures.
+    = BETWEEN_FAILURES / math.sqrt(2 * WRITING * BETWEEN_FAILURES)
+with the writing | That is from one checkpoint to the next, with the writing. Asked for are the seconds of training
+  between.
+    = math.sqrt(2 * WRITING * BETWEEN_FAILURES) + WRITING
+the share that is lost | That is the share of the time that is lost, with the best interval.
+    = math.sqrt(2 * WRITING / BETWEEN_FAILURES)
+    = 100 * math.sqrt(2 * WRITING / BETWEEN_FAILURES)
+    = math.sqrt(2 * WRITING / BETWEEN_FAILURES) / 2
 """

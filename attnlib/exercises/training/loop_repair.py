@@ -47,6 +47,14 @@ def rates_first(X, y, w, peak, warmup):
     return w
 
 
+def averaged(X, y, w, peak, warmup):
+    total = np.zeros_like(w)
+    for step in range(len(X)):
+        total = total + X[step].T @ (X[step] @ w - y[step]) / len(y[step])
+        w = w - peak * min(1, (step + 1) / warmup) * total / (step + 1)
+    return w
+
+
 def cases(rng):
     return {
         "three steps": (*drawn(rng, (3, 4, 2), (3, 4), 2), 0.3, 2),
@@ -78,4 +86,16 @@ the sum and not the mean | The loss is a mean over the batch, and so its gradien
     @ error / len(error) => @ error
 twice the gradient | Of half the squared error the gradient is the error times x, without a two.
     gradient = X[step].T @ error => gradient = 2 * X[step].T @ error
+a line from zero | The rate is zero at the first step, which is lost. The line reaches `peak / warmup` there.
+    (step + 1) / warmup => step / max(warmup - 1, 1)
+the mean of all gradients so far | The gradients of all steps were averaged. A step uses its own.
+    = averaged(X, y, w, peak, warmup)
+the first batch each time | Each step has a batch of its own.
+    X[step] @ w - y[step] => X[0] @ w - y[0] ;; X[step].T => X[0].T
+the first step alone | Only the first step was made.
+    = train_linear(X[:1], y[:1], w, peak, warmup)
+divided by the width | The mean is over the batch, so the sum is divided by its size and not by how long w is.
+    / len(error) => / len(w)
+nothing moves | w is as it was. A gradient that is cleared before it is used is zero.
+    = w
 """

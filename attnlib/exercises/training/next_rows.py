@@ -4,8 +4,8 @@ write · ★★ · 10 min · 05-training/6-train-your-own-gpt
 
 Several workers read one text together: orders (rounds, n_rows) says in which order the rows come, round after round,
 and they take turns, worker 0 the first, worker 1 the second. A checkpoint says that `came` rows have come, for all
-workers together. Now `workers` go on (it may have been another number before). Return the numbers of the next b rows
-of the worker with the number `worker`, an array (b,).
+workers together. Now `workers` go on (it may have been another number before), worker 0 first again. Return the numbers
+of the next b rows of the worker with the number `worker`, an array (b,).
 
 1. Write all rounds one behind the other. Where in this line does the first row stand that has not come?
 2. From there on worker 0 takes the first, worker 1 the second, and after the last worker it is worker 0's turn again.
@@ -81,4 +81,16 @@ neighbours | The rows of one worker stand `workers` places apart, not beside eac
     workers * np.arange(b) => np.arange(b)
 a new round at a stop | This begins with a whole round after the stop. The rest of the round before must come first.
     first = came + worker => first = -(-came // orders.shape[1]) * orders.shape[1] + worker
+workers counted from one | Worker 0 takes the first row that has not come, so worker 1 takes the second.
+    first = came + worker => first = came + worker - 1
+turns counted from the beginning | The turns were counted from the first row of all. After the stop they begin again
+  with worker 0.
+    first = came + worker => first = came + (worker - came) % workers
+nothing behind the end of a round | The rows end with the round. Behind it the next one comes.
+    return line[places] => return orders[came // orders.shape[1]][came % orders.shape[1] :][worker::workers][:b]
+rows by their numbers | A worker took the rows whose number is its own, modulo `workers`. The turn counts, not the
+  number.
+    return line[places] => return line[came:][line[came:] % workers == worker][:b]
+all that is left | These are all rows that are left for this worker. The next b are asked for.
+    return line[places] => return line[first::workers]
 """

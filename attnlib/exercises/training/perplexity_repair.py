@@ -95,4 +95,19 @@ turned over | This is the probability of a token, as a geometric mean. The perpl
     return np.exp(mean) => return np.exp(-mean)
 per text | The sum of all tokens was divided by the number of texts.
     mean = L.sum() / real.sum() => mean = L.sum() / len(L)
+what the model expects | This is the perplexity that the model expects of itself, from its entropy. The tokens that
+  came are
+  not asked.
+    L = log_sum - np.take_along_axis(S, targets[..., None], axis=-1)[..., 0]
+        => L = log_sum - (S * np.exp(S - log_sum[..., None])).sum(axis=-1)
+bits, and then e | The loss went to bits, and e was raised to them. The base of both must be the same.
+    return np.exp(mean) => return np.exp(mean / np.log(2))
+ten to the power of nats | The base of the power is that of the logarithm, e.
+    return np.exp(mean) => return 10.0**mean
+the likeliest token | Each place was scored at the token with the largest score, and not at the one that came.
+    L = log_sum - np.take_along_axis(S, targets[..., None], axis=-1)[..., 0] => L = log_sum - top
+the padding alone | What was averaged is the padding, without the real tokens.
+    L = np.where(real, L, 0.0) => L = np.where(real, 0.0, L) ;; L.sum() / real.sum() => L.sum() / (~real).sum()
+not divided | The surprise of all tokens was added up. The perplexity is of the mean.
+    mean = L.sum() / real.sum() => mean = L.sum()
 """

@@ -66,6 +66,21 @@ def cases(rng):
             np.array([[2.5, 2.6, 2.4], [2.55, 2.52, 2.54], [nan, nan, nan], [2.8, 3.0, 2.7]]),
             0.05,
         ),
+        "just at the tie": (
+            np.array([0.02, 0.04, 0.01]),
+            np.array([[2.0, 2.0], [1.75, 1.75], [2.5, 2.5]]),
+            0.25,
+        ),
+        "just at the tie, of three": (
+            np.array([0.3, 0.03, 0.1]),
+            np.array([[4.0, 4.0, 4.0], [3.5, 3.5, 3.5], [3.0, 3.0, 3.0]]),
+            0.5,
+        ),
+        "one bad seed": (
+            np.array([0.04, 0.02, 0.01]),
+            np.array([[2.0, 2.0, 3.5], [2.2, 2.3, 2.2], [2.6, 2.5, 2.7]]),
+            0.1,
+        ),
         "one lucky seed": (
             np.array([0.01, 0.04, 0.02]),
             np.array([[2.4, 2.5, 2.45], [1.9, 3.6, 3.5], [2.2, 2.3, 2.3]]),
@@ -94,8 +109,23 @@ the first of those that tie | Of the rates that tie, take the smallest, and not 
     rates[good].min() => rates[good][0]
 the smallest rate of all | The smallest rate that did not break down was taken. It has to tie with the best.
     means <= means.min() + tie => np.isfinite(means)
+    = rates.min()
 the loss | That is the loss of the rate, and not the rate.
     return rates[good].min() => return means.min()
 the worst | A smaller loss is better.
     good = means <= means.min() + tie => m = np.where(np.isinf(means), -np.inf, means); good = m >= m.max() - tie
+nan wins | `np.argmin` takes nan for the smallest, so a rate that broke down was taken.
+    = rates[np.argmin(losses.mean(axis=1))]
+a place and not a rate | That is where the rate stands. Asked for is the rate.
+    return rates[good].min() => return np.argmin(np.where(good, rates, np.inf))
+the median | The seeds were judged by their median. The mean is asked for.
+    losses.mean(axis=1) => np.median(losses, axis=1)
+less than the tie | A rate whose mean is `tie` above the least still ties: at most, not less.
+    = pick_rate(rates, losses, tie - 1e-9)
+    = pick_rate(rates, losses, max(tie - 1e-9, 0))
+a broken seed counts as zero | nan was taken for zero, the best loss of all. A rate at which any seed broke down is out.
+    losses.mean(axis=1) => np.nan_to_num(losses).mean(axis=1)
+the tie as a share | The tie was taken as a share of the least mean. It is a difference of losses.
+    means <= means.min() + tie => means <= means.min() * (1 + tie)
+    means <= means.min() + tie => means <= means.min() / (1 - tie)
 """

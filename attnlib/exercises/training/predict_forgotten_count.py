@@ -37,4 +37,16 @@ the usual beta_2 | That is for beta_2 = 0.999.
     = (1 - 0.999) ** 0.5 / (1 - BETA_1)
 the squares alone | m is divided, too.
     = (1 - BETA_2) ** 0.5
+the betas exchanged | beta_1 belongs to m, beta_2 to v.
+    = (1 - BETA_1) ** 0.5 / (1 - BETA_2)
+divided by the betas | The corrections divide by one minus the betas, not by the betas.
+    = BETA_2**0.5 / BETA_1
+the second step | With t = 2. The first one after the resumption has t = 1.
+    = (1 - BETA_2**2) ** 0.5 / (1 - BETA_1**2)
+a direction | The step goes against the gradient. Its length has no sign.
+    = -((1 - BETA_2) ** 0.5) / (1 - BETA_1)
+in percent of the rate | Asked for is the length in units of the rate, not a hundredth of it.
+    = 100 * (1 - BETA_2) ** 0.5 / (1 - BETA_1)
+no step | The gradient is 1, and both means remember it: the number moves.
+    = 0
 """

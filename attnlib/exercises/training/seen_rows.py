@@ -53,6 +53,14 @@ def indexed(W, dW, m, v, times, seen, rate, beta_1, beta_2, eps):
     return new
 
 
+def moving_on(W, dW, m, v, times, seen, rate, beta_1, beta_2, eps):
+    dW = np.where(seen[:, None], dW, 0)
+    t = np.maximum(times + seen, 1)[:, None]
+    mean = (beta_1 * m + (1 - beta_1) * dW) / (1 - beta_1**t)
+    square = (beta_2 * v + (1 - beta_2) * dW**2) / (1 - beta_2**t)
+    return W - rate * mean / (np.sqrt(square) + eps)
+
+
 def cases(rng):
     def parts(r, d, seen, first=False, eps=1e-8):
         W, dW, m, v = drawn(rng, (r, d), (r, d), (r, d), (r, d))
@@ -60,6 +68,10 @@ def cases(rng):
         m, v = (0 * m, 0 * v) if first else (0.1 * m, 0.02 * v**2 + 0.01)
         seen = np.array(seen)
         return W, dW * seen[:, None], m, v, times, seen, 0.1, 0.9, 0.95, eps
+
+    def with_a_zero(W, dW, *rest):
+        dW[0, 1] = 0
+        return W, dW, *rest
 
     yes, no = True, False
     return {
@@ -69,6 +81,7 @@ def cases(rng):
         "a large eps": parts(4, 2, [yes, no, yes, yes], eps=0.1),
         "nobody seen": parts(3, 2, [no, no, no]),
         "one row": parts(1, 5, [yes]),
+        "a zero in the gradient of a row that was seen": with_a_zero(*parts(2, 3, [yes, no])),
     }
 
 
@@ -79,6 +92,7 @@ VARIANTS = """
 MISTAKES = """
 rows that were not seen move on | Rows that were not seen moved, too, by what their m remembers. They must stay.
     return np.where(seen[:, None], W - step, W) => return W - step
+    moving_on
 no bias correction of the mean | The mean of the gradients is not corrected: it, too, began at zero.
     m_hat = m / (1 - beta_1**t) => m_hat = m
 no bias correction of the squares | The mean of the squares is not corrected: it, too, began at zero.
@@ -104,4 +118,19 @@ the gradient not squared | v is a mean of squares.
     (1 - beta_2) * dW**2 => (1 - beta_2) * np.abs(dW)
 the step alone | That is how far each row moves. Asked for is where it comes to.
     return np.where(seen[:, None], W - step, W) => return np.where(seen[:, None], -step, 0 * W)
+zero gradients stay | Numbers whose gradient is zero stayed where they were. In a row that was seen their memory moves
+  them, too.
+    seen[:, None], W - step => dW != 0, W - step
+rows that were not seen become zero | Rows that were not seen became zero. They stay as they were.
+    np.where(seen[:, None], W - step, W) => np.where(seen[:, None], W - step, 0 * W)
+the other rows move | The rows that were not seen moved, and those that were seen stayed.
+    np.where(seen[:, None], W - step, W) => np.where(seen[:, None], W, W - step)
+the shares of a mean are exchanged | The memory keeps the share beta, and what is new has the rest.
+    beta_1 * m + (1 - beta_1) * dW => (1 - beta_1) * m + beta_1 * dW ;; beta_2 * v + (1 - beta_2) * dW**2
+        => (1 - beta_2) * v + beta_2 * dW**2
+the memories of before | The step was made with m and v as they were before this gradient.
+    m = beta_1 * m + (1 - beta_1) * dW => m = 1 * m ;; v = beta_2 * v + (1 - beta_2) * dW**2 => v = 1 * v
+corrected behind the root | The mean of the squares was divided by its correction behind the root. It is corrected
+  first.
+    v_hat = v / (1 - beta_2**t) => v_hat = v / (1 - beta_2**t) ** 2
 """

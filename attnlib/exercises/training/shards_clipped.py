@@ -15,6 +15,8 @@ Weighted with its tokens, a step from m batches is the step from one large batch
 counts, too: a batch that is clipped by itself has lost what it had to say about its size.
 """
 
+import math
+
 import numpy as np
 
 from attnlib.exercises.kit.drawing import drawn
@@ -57,6 +59,12 @@ def each_batch(dA, dB, tokens, longest):
     return np.einsum("m,mab->ab", factors, dA), np.einsum("m,mc->c", factors, dB)
 
 
+def larger(dA, dB, tokens, longest):
+    A, B = (np.average(one, axis=0, weights=tokens) for one in (dA, dB))
+    longer = max(1, longest / math.hypot(np.linalg.norm(A), np.linalg.norm(B)))
+    return longer * A, longer * B
+
+
 def cases(rng):
     def parts(m, a, b, c, longest):
         return (*drawn(rng, (m, a, b), (m, c)), rng.integers(1, 20, m), longest)
@@ -97,4 +105,19 @@ clipped number by number | Each number was cut at `longest`. That changes the di
     return factor * A, factor * B => return np.clip(A, -longest, longest), np.clip(B, -longest, longest)
 the lengths added | The length of both together is the root of the sum of their squares, not the sum of their lengths.
     norm = np.sqrt((A**2).sum() + (B**2).sum()) => norm = np.sqrt((A**2).sum()) + np.sqrt((B**2).sum())
+divided by the batches, too | The shares of the tokens sum to one already; the sum was divided by the number of batches
+  as well.
+    share = tokens / tokens.sum() => share = tokens / (len(tokens) * tokens.sum())
+the first batch alone | Only the first batch was used.
+    share = tokens / tokens.sum() => share = 1.0 * (np.arange(len(tokens)) == 0)
+the length of all batches | The length is that of the gradient of the step, and not of the batches' gradients one
+  behind another.
+    norm = np.sqrt((A**2).sum() + (B**2).sum()) => norm = np.sqrt((dA**2).sum() + (dB**2).sum())
+the larger factor | The larger of 1 and longest / length was taken: short gradients grow, and long ones stay.
+    larger
+the length of one for both | The length of one of the two gradients was taken for both.
+    norm = np.sqrt((A**2).sum() + (B**2).sum()) => norm = np.sqrt((A**2).sum())
+    norm = np.sqrt((A**2).sum() + (B**2).sum()) => norm = np.sqrt((B**2).sum())
+shares the wrong way round | A batch of many tokens weighs more, not less.
+    share = tokens / tokens.sum() => share = (1 / tokens) / (1 / tokens).sum()
 """

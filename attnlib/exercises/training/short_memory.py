@@ -3,8 +3,8 @@
 write · ★★ · 12 min · 05-training/1-what-is-minimised
 
 In a language the next letter depends on the last two: after[a, b, c] is the probability of c after a and b, all above
-zero, and pairs[a, b] is how often a, b stands in a long text. A model sees the last letter alone. Return the loss in
-nats a letter below which it cannot come.
+zero, and pairs[a, b] is the share of a, b among all pairs of neighbours in a long text. A model sees the last letter
+alone. Return the loss in nats a letter below which it cannot come.
 
 1. What is the best that such a model can say after b? It does not know which letter stood before.
 2. How often do b and then c follow each other, whatever stood before?

@@ -104,4 +104,16 @@ no minus | A loss is minus the log-probability: small when the model is right.
     return L[real].mean() => return -L[real].mean()
 in bits | This is the loss in bits. In nats the logarithm is the natural one.
     return L[real].mean() => return L[real].mean() / np.log(2)
+the right one gets no share | The right token has its part of epsilon, too, since the share is spread over all V tokens.
+    - epsilon * log_P.mean(axis=-1) => - epsilon / S.shape[-1] * (log_P.sum(axis=-1) - right)
+the right one keeps all | The right token has 1 - epsilon, so that all targets sum to one. Here it kept one.
+    = smoothed_loss(S, targets, real, epsilon) + epsilon * smoothed_loss(S, targets, real, 0)
+scores in place of logarithms | These are the scores themselves. They become logarithms of probabilities when the
+  logarithm
+  of the sum of their exponentials is taken off.
+    log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True)) => log_P = S
+the softmax over the places | The probabilities of a place sum to one over the tokens. Here those of a token do, over
+  the places.
+    top = S.max(axis=-1, keepdims=True) => top = S.max(axis=1, keepdims=True)
+        ;; np.exp(S - top).sum(axis=-1, keepdims=True) => np.exp(S - top).sum(axis=1, keepdims=True)
 """

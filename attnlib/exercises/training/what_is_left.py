@@ -90,4 +90,22 @@ the root of the mean | The length is the root of the sum of the squares, not of 
     np.sqrt((W**2).sum()) => np.sqrt((W**2).mean())
 the share that is left | That is the share of each that is left. Asked for is its length.
     left.append(factor * np.sqrt((W**2).sum())) => left.append(factor)
+decay on biases | The biases decayed, too. A bias has no size to tame.
+    if decays else 1.0 => if decays or name[0] == "b" else 1.0
+decay on norms | Gains and shifts decayed, too. A gain belongs at one, and not at zero.
+    if decays else 1.0 => if decays or name in ("gain", "shift") else 1.0
+the limit of small steps | An exponential is what many small steps come to. These are `steps` steps, each of which
+  keeps its share.
+    (1 - rate * decay) ** steps => np.exp(-rate * decay * steps)
+in the order of the alphabet | The parameters stand in the order of the dict.
+    in parameters.items() => in sorted(parameters.items())
+the largest singular value | That is how much the map can make a vector longer. Asked for is the root of the sum of all
+  squares.
+    np.sqrt((W**2).sum()) => np.linalg.norm(W, 2)
+absolute values were added | The absolute values were added up. The length is the root of the sum of squares.
+    np.sqrt((W**2).sum()) => np.abs(W).sum()
+what was lost | That is what each parameter has lost.
+    left.append(factor * np.sqrt((W**2).sum())) => left.append((1 - factor) * np.sqrt((W**2).sum()))
+the decay without its factor | The rate alone was taken off; the decay was not multiplied with it.
+    (1 - rate * decay) ** steps => (1 - rate) ** steps
 """
