@@ -2,33 +2,31 @@
 (book: permutation).
 
 A position is told by nothing, by its index t, by t / (N - 1), by sinusoids or by a learned table; the model has one
-layer of attention, or two with feed-forward networks between; training shows one length or many. Also: what each way
-does to the scale of the first layer's input. Stores attnlib/data/results/positions.json.
-
-    python experiments/positions.py            # about 5 minutes on one thread
-    python experiments/positions.py --quick    # about 10 seconds, prints, stores nothing
+layer of attention, or two with feed-forward networks between. Also: one of them trained on many lengths, and what each
+way does to the scale of the first layer's input.
 """
 
-import argparse
-import time
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
+from _runner import SEEDS, Experiment, main
 
-from attnlib.data.results import save_result
 from attnlib.data.tasks import SequenceTask, look_back
 from attnlib.interpret.capture import capture
-from attnlib.interpret.patterns import evenness, mass_on
+from attnlib.interpret.patterns import evenness
 from attnlib.metrics.spread import spread
 from attnlib.models.stack import POSITIONS, Stack, StackConfig
 from attnlib.train.toy import TEST_SEED, answer_accuracy, examples, train_stack
 
-SYMBOLS, OFFSET, WIDTH, BATCH, STEPS, LR = 10, 3, 32, 64, 400, 5e-3
-SEEDS = (0, 1, 2, 3, 4)
-LENGTHS = (8, 12, 16, 20, 24, 28, 32, 40)  # in the test
-TRAINED = {"one length": (20, 20), "many lengths": (8, 20)}
-DEPTHS = {"one layer": {"n_layers": 1}, "two layers": {"n_layers": 2, "d_hidden": 128}}
+SYMBOLS, OFFSET, WIDTH, BATCH, STEPS, SIZE = 10, 3, 32, 64, 150, 300
+LENGTH, LENGTHS = 20, (8, 12, 16, 20, 24, 28, 32, 40)  # of training, and in the test
+MANY = (8, 20)  # lengths, in a training that has more than one
+DEPTHS: dict[str, dict[str, Any]] = {
+    "one layer": {"n_layers": 1},
+    "two layers": {"n_layers": 2, "d_hidden": 128},
+}
 LONG = (20, 80, 320)  # where the scale of the input is measured
 
 
@@ -36,26 +34,21 @@ def config(positions: str, depth: str, longest: int = max(LENGTHS)) -> StackConf
     return StackConfig(SYMBOLS, SYMBOLS, d_model=WIDTH, positions=positions, longest=longest, **DEPTHS[depth])
 
 
-def batch(lengths: tuple[int, int], seed: int) -> SequenceTask:
-    """Sequences of one length, which is drawn too."""
-    length = int(np.random.default_rng([seed, 1]).integers(lengths[0], lengths[1] + 1))
+def batch(seed: int, many: bool) -> SequenceTask:
+    """Sequences of one length; of `many` lengths it is drawn, too."""
+    length = int(np.random.default_rng([seed, 1]).integers(MANY[0], MANY[1] + 1)) if many else LENGTH
     return look_back(BATCH, length, SYMBOLS, OFFSET, seed=seed)
 
 
-def trial(positions: str, depth: str, trained: str, seed: int, *, steps: int = STEPS, size: int = 300):
-    """Train one model; accuracy and weight at the true place, at every length."""
-    lengths = TRAINED[trained]
-    model = train_stack(config(positions, depth), lambda s: batch(lengths, s), steps=steps, seed=seed, lr=LR)
-    accuracy, true_mass = [], []
-    for n in LENGTHS:
-        task = look_back(size, n, SYMBOLS, OFFSET, seed=TEST_SEED)
-        with capture(model) as seen:
-            accuracy.append(answer_accuracy(model, examples(task)))
-        masses = [
-            mass_on(P[:, 0].double().numpy(), task.weights) for name, P in seen.items() if name.endswith(".P")
-        ]
-        true_mass.append(max(masses))
-    return accuracy, true_mass
+def trial(
+    seed: int, steps: int, lr: float, *, positions: str, depth: str, many: bool = False
+) -> dict[str, Any]:
+    """Train one model; its accuracy at the length of training, and at every length of the test."""
+    model = train_stack(config(positions, depth), lambda s: batch(s, many), steps=steps, seed=seed, lr=lr)
+    by_length = [
+        answer_accuracy(model, examples(look_back(SIZE, n, SYMBOLS, OFFSET, seed=TEST_SEED))) for n in LENGTHS
+    ]
+    return {"accuracy": by_length[LENGTHS.index(LENGTH)], "by_length": by_length}
 
 
 def first_input(positions: str, seed: int) -> dict[str, list[float]]:
@@ -72,53 +65,45 @@ def first_input(positions: str, seed: int) -> dict[str, list[float]]:
     return {"scale": ratio, "evenness": even}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="few steps, one model; stores nothing")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    started = time.process_time()
-    if arguments.quick:
-        print(trial("sinusoid", "one layer", "many lengths", 0, steps=200))
-        return
-    models: dict[str, Any] = {}
-    for depth in DEPTHS:
-        for trained in TRAINED:
-            for positions in POSITIONS:
-                trials = [trial(positions, depth, trained, seed) for seed in SEEDS]
-                accuracy, true_mass = zip(*trials, strict=True)
-                entry = {"accuracy": spread(accuracy), "true_mass": spread(true_mass)}
-                models.setdefault(depth, {}).setdefault(trained, {})[positions] = entry
-                print(f"{time.process_time() - started:5.0f} s  {depth}, {trained}, {positions}:", end=" ")
-                print(entry["accuracy"]["mean"], "sd", entry["accuracy"]["sd"], flush=True)
-    before = {positions: [first_input(positions, seed) for seed in SEEDS] for positions in POSITIONS}
-    data = {
-        "question": "which ways of telling the position let attention look three steps back, also at other lengths?",
-        "settings": {
-            "symbols": SYMBOLS,
-            "offset": OFFSET,
-            "width": WIDTH,
-            "steps": STEPS,
-            "lr": LR,
-            "batch": BATCH,
-        },
-        "trained_lengths": TRAINED,
+@cache
+def before_training() -> dict[str, Any]:
+    """What each way of telling the positions does to the first layer's input."""
+    found = {positions: [first_input(positions, seed) for seed in SEEDS] for positions in POSITIONS}
+    return {
         "lengths": LENGTHS,
-        "models": models,
         "first_input": {
             "lengths": LONG,
             **{
                 positions: {key: spread([one[key] for one in trials]) for key in ("scale", "evenness")}
-                for positions, trials in before.items()
+                for positions, trials in found.items()
             },
         },
     }
-    print(data["first_input"])
-    command, seconds = "python experiments/positions.py", time.process_time() - started
-    save_result("positions", data, seeds=SEEDS, command=command, seconds=seconds)
 
+
+EXPERIMENT = Experiment(
+    name="positions",
+    question="which ways of telling the position let attention look three steps back, also at other lengths?",
+    trial=trial,
+    arms={
+        "two layers": {
+            **{positions: {"positions": positions, "depth": "two layers"} for positions in POSITIONS},
+            "normalised, many lengths": {"positions": "normalised", "depth": "two layers", "many": True},
+        },
+        "one layer": {positions: {"positions": positions, "depth": "one layer"} for positions in POSITIONS},
+    },
+    steps=STEPS,
+    rates=(2.5e-3, 5e-3, 1e-2),
+    settings={
+        "symbols": SYMBOLS,
+        "offset": OFFSET,
+        "width": WIDTH,
+        "batch": BATCH,
+        "trained_length": LENGTH,
+        "many_lengths": MANY,
+    },
+    once=before_training,
+)
 
 if __name__ == "__main__":
-    main()
+    main(EXPERIMENT)

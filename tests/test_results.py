@@ -155,21 +155,17 @@ def test_who_is_told_no_positions_moves_its_scores_with_the_set():
     assert all((one["moved"] < 1e-3) == (one["arm"] == "none") for one in stored["trials"])
 
 
-def test_the_positions_experiment_measures_what_its_file_holds(monkeypatch: pytest.MonkeyPatch):
+def test_the_inputs_before_training_are_those_of_the_stored_file():
+    positions, stored = script("positions"), load_result("positions")
+    scale = positions.first_input("index", 0)["scale"]
+    np.testing.assert_allclose(stored["first_input"]["index"]["scale"]["trials"][0], scale, rtol=1e-3)
+
+
+def test_a_batch_of_many_lengths_has_all_lengths_between_the_two_that_are_named():
     positions = script("positions")
-    monkeypatch.setattr(positions, "LENGTHS", (8, 20))
-    accuracy, true_mass = positions.trial("sinusoid", "one layer", "many lengths", 0, steps=2, size=5)
-    assert len(accuracy) == len(true_mass) == 2
-    stored = load_result("positions")
-    assert stored["models"].keys() == positions.DEPTHS.keys()
-    for by_training in stored["models"].values():
-        assert by_training.keys() == positions.TRAINED.keys()
-        for by_positions in by_training.values():
-            assert tuple(by_positions) == positions.POSITIONS
-            for entry in by_positions.values():
-                assert_spread_is_that_of_the_trials(entry["accuracy"], 5, len(stored["lengths"]))
-    measured = positions.first_input("index", 0)["scale"]
-    np.testing.assert_allclose(stored["first_input"]["index"]["scale"]["trials"][0], measured, rtol=1e-3)
+    lengths = {positions.batch(seed, many=True).source.shape[1] for seed in range(200)}
+    assert lengths == set(range(positions.MANY[0], positions.MANY[1] + 1))
+    assert positions.batch(0, many=False).source.shape[1] == positions.LENGTH
 
 
 def test_the_heads_experiment_measures_what_its_file_holds():
@@ -329,6 +325,7 @@ def test_counts_of_a_long_text_come_to_what_they_can_know(monkeypatch):
 
 SMALL = {  # an arm of each experiment on the shared runner, and what makes its trial quick
     "neighbours": ("two", "2", {"size": 20}),
+    "positions": ("two layers", "normalised, many lengths", {}),
     "set_anomaly": ("endless", "learned", {}),
     "places": ("one layer", "causal, start token", {"size": 20}),
     "one_head": ("induction", "1 head", {"size": 20}),
