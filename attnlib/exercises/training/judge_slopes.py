@@ -1,0 +1,136 @@
+"""Judge five slopes
+
+write · ★★ · 12 min · 05-training/8-a-transformer-in-numpy-trained
+
+A small network reads X (n, d): it multiplies by gain (d,), maps with W (d, h) and b (h,), takes tanh, and ends with
+u (h,). Its loss is half the mean square of its distance from t (n,). Somebody hands you five slopes: claimed is a tuple
+of them, for X, gain, W, b and u, in the shapes of these. At least one is wrong. Return five numbers: for each, the
+largest distance, over all entries, from the central difference with the given step.
+
+1. Write the loss as a function of the five arrays. Nothing else is needed of the network.
+2. For one entry: the loss with the entry plus step, minus that with the entry minus step, divided by twice the step.
+3. Loop over the five arrays and over `np.ndindex(*A.shape)`; change a copy, so that all other entries stay as they are.
+
+A judge of this kind costs two losses an entry, so large models are judged by a few entries of each array. What it
+cannot see is an entry that nobody moves. That is why a sample should have some of every kind of parameter.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def judge(X, gain, W, b, u, t, claimed, step):
+    """For each of the five claimed slopes the largest distance from a central difference; (5,)."""
+
+    def loss(X, gain, W, b, u):
+        return 0.5 * ((np.tanh(X * gain @ W + b) @ u - t) ** 2).mean()
+
+    arrays = [X, gain, W, b, u]
+    worst = np.zeros(5)
+    for i in range(5):
+        for place in np.ndindex(*arrays[i].shape):
+            losses = []
+            for sign in (1, -1):
+                moved = [A.astype(float) for A in arrays]
+                moved[i][place] += sign * step
+                losses.append(loss(*moved))
+            slope = (losses[0] - losses[1]) / (2 * step)
+            worst[i] = max(worst[i], abs(slope - claimed[i][place]))
+    return worst
+
+
+def on_flat_arrays(X, gain, W, b, u, t, claimed, step):
+    shapes = [A.shape for A in (X, gain, W, b, u)]
+    ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
+    flat = np.concatenate([A.ravel() for A in (X, gain, W, b, u)])
+
+    def loss(flat):
+        x, g, w, c, v = (flat[a:z].reshape(s) for a, z, s in zip(ends, ends[1:], shapes, strict=False))
+        e = np.tanh((x * g) @ w + c) @ v - t
+        return (e @ e) / (2 * len(e))
+
+    each = step * np.eye(len(flat))
+    slopes = np.array([(loss(flat + e) - loss(flat - e)) / (2 * step) for e in each])
+    far = np.abs(slopes - np.concatenate([c.ravel() for c in claimed]))
+    return np.array([far[a:z].max() for a, z in zip(ends, ends[1:], strict=False)])
+
+
+def one_array_at_a_time(X, gain, W, b, u, t, claimed, step):
+    here = [np.array(A, dtype=float) for A in (X, gain, W, b, u)]
+
+    def loss():
+        x, g, w, c, v = here
+        return np.mean((np.tanh(np.einsum("nd,d,dh->nh", x, g, w) + c).dot(v) - t) ** 2) / 2
+
+    def found(A):
+        slope = np.empty_like(A)
+        for k, old in enumerate(A.flatten()):
+            A.flat[k] = old + step
+            above = loss()
+            A.flat[k] = old - step
+            slope.flat[k] = (above - loss()) / step / 2
+            A.flat[k] = old
+        return slope
+
+    return np.array([np.abs(found(A) - said).max() for A, said in zip(here, claimed, strict=True)])
+
+
+def slopes_of(X, gain, W, b, u, t):
+    """The five slopes by the rules of the chain."""
+    H = np.tanh(X * gain @ W + b)
+    ds = (H @ u - t) / len(t)
+    dA = ds[:, None] * u * (1 - H**2)
+    dZ = dA @ W.T
+    return dZ * gain, (dZ * X).sum(axis=0), (X * gain).T @ dA, dA.sum(axis=0), H.T @ ds
+
+
+def cases(rng):
+    def one(n, d, h, wrong, how, step):
+        arrays = drawn(rng, (n, d), d, (d, h), h, h, n)
+        claimed = list(slopes_of(*arrays))
+        claimed[wrong] = how(claimed[wrong].copy())
+        return (*arrays, tuple(claimed), step)
+
+    def one_entry(slope):
+        slope.flat[-1] += 0.5
+        return slope
+
+    return {
+        "a sign": one(3, 2, 4, 1, lambda slope: -slope, 0.1),
+        "one entry": one(3, 2, 4, 2, one_entry, 0.1),
+        "twice too long": one(2, 3, 5, 4, lambda slope: 2 * slope, 0.2),
+        "forgotten": one(4, 3, 2, 3, lambda slope: 0 * slope, 0.1),
+        "all sizes equal": one(3, 3, 3, 0, lambda slope: slope[::-1], 0.2),
+    }
+
+
+VARIANTS = """
+    on_flat_arrays
+    one_array_at_a_time
+"""
+MISTAKES = """
+one side alone | The loss was compared with that of the entry before it moved. A central difference moves to both sides.
+    for sign in (1, -1) => for sign in (1, 0) ;; (2 * step) => step
+    for sign in (1, -1) => for sign in (0, -1) ;; (2 * step) => step
+twice as large | Each slope came out twice as large: either it was divided by the step, where the entry has moved by
+  twice the step, or the loss has lost its half.
+    (2 * step) => step
+    return 0.5 * => return
+multiplied by the step | What the loss changes is divided by what the entry moved.
+    / (2 * step) => * (2 * step)
+the mean distance | The largest distance is asked for: in a mean one wrong entry of many hardly counts.
+    worst[i] = max(worst[i], abs(slope - claimed[i][place]))
+        => worst[i] += abs(slope - claimed[i][place]) / claimed[i].size
+the sum of the distances | The largest distance is asked for.
+    worst[i] = max(worst[i], abs(slope - claimed[i][place])) => worst[i] += abs(slope - claimed[i][place])
+the last entry alone | Every entry counts, not only the last one looked at.
+    worst[i] = max(worst[i], abs(slope - claimed[i][place])) => worst[i] = abs(slope - claimed[i][place])
+with a sign | A distance has no sign: a claimed slope that is too large is as wrong as one that is too small.
+    abs(slope - claimed[i][place]) => slope - claimed[i][place]
+    abs(slope - claimed[i][place]) => claimed[i][place] - slope
+a share of the slope | The distance was divided by the slope. Asked is the distance itself.
+    abs(slope - claimed[i][place]) => abs(slope - claimed[i][place]) / abs(slope)
+a sum for the loss | The loss is half the *mean* square.
+    ** 2).mean() => ** 2).sum()
+"""

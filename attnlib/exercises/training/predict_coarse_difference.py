@@ -1,0 +1,37 @@
+"""A staircase of slopes
+
+predict · ★ · 5 min · 05-training/8-a-transformer-in-numpy-trained
+
+A loss of about 3 is computed in float32, where neighbouring numbers between 2 and 4 are 2 to the power -22 apart. A
+slope is measured by a central difference with the step 0.00001. Both losses are rounded to float32, so only some slopes
+can come out: a staircase. How many stairs does it have between the slope 0 and the slope 1? (To the nearest number.)
+
+1. The difference of two losses is a whole multiple of what?
+2. It is divided by twice the step.
+3. That is how high one stair is; one divided by it is how many there are.
+
+A slope of 0.005 would come out as 0 or as 0.012, and neither says that a formula is wrong. A hundred times the step
+has a hundred times as many stairs, but then the curve bends on the way. That is why slopes are checked in float64.
+"""
+
+STEP = 0.00001
+
+
+def answer():
+    return 1 / (2**-22 / (2 * STEP))
+
+
+WITHIN = 0.6
+MISTAKES = """
+the step once | Between the two losses the number has moved by twice the step.
+    = STEP / 2**-22
+the spacing at one | Between 2 and 4 the spacing is 2 to the power -22; between 1 and 2 it is half of that.
+    = 2 * STEP / 2**-23
+the height of a stair | That is how high one stair is. Asked is how many there are between 0 and 1.
+    = 2**-22 / (2 * STEP)
+the losses alone | So many float32 numbers lie between two losses that are 1 apart. A slope is their difference divided
+  by what was moved.
+    = 2**22
+the spacing of float64 | That is the staircase in float64, which is too fine to be seen.
+    = 2 * STEP / 2**-51
+"""
