@@ -21,7 +21,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def judge(X, gain, W, b, u, t, claimed, step):
-    """For each of the five claimed slopes the largest distance from a central difference; (5,)."""
+    """Largest distance of each claimed slope from a central difference."""
 
     def loss(X, gain, W, b, u):
         return 0.5 * ((np.tanh(X * gain @ W + b) @ u - t) ** 2).mean()
