@@ -107,7 +107,7 @@ def best_temperature(S: Float[Array, "n vocab"], targets: Int[Array, "n"]) -> fl
     rules.between("best_temperature", "targets", targets, "vocab - 1", S.shape[-1] - 1)
     came = S[np.arange(len(S)), targets].mean()
     low, high = -math.log(100), math.log(100)
-    for _ in range(50):
+    for _ in range(40):
         middle = (low + high) / 2  # the logarithm of one over the temperature
         expected = (softmax(math.exp(middle) * S) * S).sum(axis=-1).mean()
         low, high = (middle, high) if expected < came else (low, middle)

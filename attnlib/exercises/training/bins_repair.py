@@ -1,0 +1,88 @@
+"""An error that says too much
+
+repair · ★★ · 8 min · 05-training/9-calibration
+
+This should be the expected calibration error with bins of equal width, the k-th from (k - 1) / bins up to k / bins:
+confidence (n,) lies strictly between the borders, right (n,) is True where the answer was right. For a model that is
+right as often as it says it gives far too much, even with a million examples. Two lines are wrong; repair both.
+
+1. Ask it about one bin with two examples and one with two thousand. How much should each count?
+2. In a bin from 0.9 to 1, a calibrated model may have said 0.99 nearly always. How often is it right there?
+3. One line takes the middle of the bin for what was said in it. Another gives every bin the same weight.
+
+Both faults grow where most answers are very sure: then most bins are nearly empty, and the last one is full near its
+upper end. Small test sets show it most.
+"""
+
+import numpy as np
+
+
+def error(confidence, right, bins):
+    """Expected calibration error; confidence and right (n,)."""
+    which = (confidence * bins).astype(int)
+    gaps, sizes = [], []
+    for k in range(bins):
+        mine = which == k
+        if mine.any():
+            said = confidence[mine].mean()
+            gaps.append(abs(said - right[mine].mean()))
+            sizes.append(mine.sum())
+    return np.average(gaps, weights=sizes)
+
+
+def by_counting(confidence, right, bins):
+    which = np.floor(confidence * bins).astype(int)
+    return np.abs(np.bincount(which, weights=confidence - right)).sum() / len(right)
+
+
+def one_by_one(confidence, right, bins):
+    total = 0.0
+    for k in range(bins):
+        mine = [i for i, c in enumerate(confidence) if k / bins < c < (k + 1) / bins]
+        total += abs(sum(confidence[i] - right[i] for i in mine))
+    return total / len(confidence)
+
+
+def cases(rng):
+    def answers(n, bins, power):
+        confidence = rng.random(n) ** (1 / power)
+        return confidence, rng.random(n) < confidence, bins
+
+    return {
+        "two bins": (
+            np.array([0.3, 0.9, 0.95, 0.7, 0.6]), np.array([True, True, False, True, True]), 2,
+        ),
+        "nearly all are sure": (
+            np.array([0.97, 0.98, 0.99, 0.96, 0.15, 0.98, 0.42, 0.99]),
+            np.array([True, True, True, False, True, True, False, True]),
+            10,
+        ),
+        "one bin": answers(6, 1, 2),
+        "many bins, few answers": answers(5, 15, 3),
+        "many answers": answers(60, 7, 4),
+    }  # fmt: skip
+
+
+GIVEN = ("the middle of the bin", "every bin counts the same")
+VARIANTS = """
+    by_counting
+    one_by_one
+"""
+MISTAKES = """
+the middle of the bin | The middle of each bin was taken for what was said in it. Take the mean of what was said.
+    said = confidence[mine].mean() => said = (k + 0.5) / bins
+every bin counts the same | Each bin counts the same here, however few examples it holds.
+    return np.average(gaps, weights=sizes) => return np.mean(gaps)
+empty bins count | The sum of the gaps was divided by the number of all bins, the empty ones, too.
+    return np.average(gaps, weights=sizes) => return np.sum(gaps) / bins
+not divided | The gaps are weighted by sizes, and the sum is not divided by the number of examples.
+    return np.average(gaps, weights=sizes) => return np.dot(gaps, sizes)
+the upper border | The upper border of each bin was taken for what was said in it.
+    said = confidence[mine].mean() => said = (k + 1) / bins
+the lower border | The lower border of each bin was taken for what was said in it.
+    said = confidence[mine].mean() => said = k / bins
+signs cancel | Without the absolute value too high and too low cancel.
+    abs(said - right[mine].mean()) => said - right[mine].mean()
+the largest gap | This is the gap of the worst bin.
+    return np.average(gaps, weights=sizes) => return np.max(gaps)
+"""

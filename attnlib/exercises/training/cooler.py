@@ -1,0 +1,129 @@
+"""How much cooler?
+
+write · ★★ · 10 min · 05-training/9-calibration
+
+A model has given the scores S (n, vocab) for n held-out examples, and targets (n,) are the right answers. Of the given
+temperatures (k,), which stand in no particular order, return the one by which the scores are to be divided so that the
+mean surprise at the right answers is least.
+
+1. What is the surprise at one right answer, as a function of the scores divided by T?
+2. Scores may be as large as 800: take the largest of each row away before the exponential.
+3. For each T compute the mean of log-sum-exp(S / T) minus the right score divided by T; return the T with the least.
+
+No accuracy is asked for, because dividing all scores by the same number changes no answer. In one over the temperature
+the loss is convex, so between the given ones there is a single best number, which `best_temperature` of the package
+finds by bisection.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def cooler(S, targets, temperatures):
+    """The best temperature; S (n, vocab), targets (n,), temperatures (k,)."""
+    losses = []
+    for T in temperatures:
+        Z = S / T
+        Z = Z - Z.max(axis=-1, keepdims=True)
+        L = Z - np.log(np.exp(Z).sum(axis=-1, keepdims=True))
+        losses.append(-L[np.arange(len(S)), targets].mean())
+    return temperatures[np.argmin(losses)]
+
+
+def all_at_once(S, targets, temperatures):
+    Z = S / np.reshape(temperatures, (-1, 1, 1))
+    top = Z.max(axis=-1)
+    surprise = top + np.log(np.exp(Z - top[..., None]).sum(axis=-1)) - Z[:, np.arange(len(S)), targets]
+    return temperatures[surprise.sum(axis=1).argmin()]
+
+
+def example_by_example(S, targets, temperatures):
+    best = (np.inf, None)
+    for T in temperatures:
+        total = 0.0
+        for row, y in zip(S, targets, strict=True):
+            total += np.logaddexp.reduce(row / T) - row[y] / T
+        if total < best[0]:
+            best = (total, T)
+    return best[1]
+
+
+def probabilities(S, T):
+    E = np.exp((S - S.max(axis=-1, keepdims=True)) / T)
+    return E / E.sum(axis=-1, keepdims=True)
+
+
+def by_probability(S, targets, temperatures):
+    said = [probabilities(S, T)[np.arange(len(S)), targets].mean() for T in temperatures]
+    return temperatures[np.argmax(said)]
+
+
+def by_confidence(S, targets, temperatures):
+    right = (S.argmax(axis=-1) == targets).mean()
+    return temperatures[
+        np.argmin([abs(probabilities(S, T).max(axis=-1).mean() - right) for T in temperatures])
+    ]
+
+
+def by_the_likeliest(S, targets, temperatures):
+    return temperatures[np.argmin([-np.log(probabilities(S, T).max(axis=-1)).mean() for T in temperatures])]
+
+
+def cases(rng):
+    def sure(n, vocab, size, share, level=0.0):
+        (S,) = drawn(rng, (n, vocab))
+        likeliest = S.argmax(axis=-1)
+        targets = np.where(np.arange(n) < share * n, likeliest, rng.integers(0, vocab, n))
+        return level + size * S, targets, np.exp(rng.uniform(-2, 3, 11)).round(2)
+
+    few = np.array([[4.0, 0.0], [4.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
+    (second,) = drawn(rng, (20, 6))
+    rare = np.zeros((10, 3))
+    rare[:, 0], rare[9] = 6.0, (0.0, 30.0, 0.0)
+    return {
+        "three of four are right": (few, np.zeros(4, dtype=int), np.array([1.0, 4.0, 2.0, 16.0])),
+        "too sure": sure(40, 5, 6.0, 0.5),
+        "not sure enough": sure(30, 4, 0.8, 1.0),
+        "one mistake of great confidence": (
+            rare,
+            np.zeros(10, dtype=int),
+            np.array([2.0, 0.6, 9.0, 1.2, 5.0, 0.2, 17.0]),
+        ),
+        "scores around 800": sure(50, 3, 9.0, 0.6, level=800.0),
+        "the second likeliest is right": (
+            second,
+            second.argsort(axis=-1)[:, -2],
+            np.array([0.5, 3.0, 1.4, 8.0]),
+        ),
+        "about right": sure(60, 6, 1.5, 0.2),
+        "too sure by little": sure(50, 4, 2.0, 0.4),
+        "hardly better than chance": sure(60, 4, 5.0, 0.1),
+        "all sizes equal": sure(11, 11, 4.0, 0.6),
+    }
+
+
+VARIANTS = """
+    all_at_once
+    example_by_example
+"""
+MISTAKES = """
+multiplied | The scores were multiplied by T. A temperature divides: above one it makes a model less sure.
+    Z = S / T => Z = S * T
+the worst | This temperature makes the surprise largest.
+    np.argmin(losses) => np.argmax(losses)
+the most probability | The right answers got the most probability, in the mean. The surprise is the logarithm of each,
+  so one sure mistake counts for much.
+    by_probability
+confidence and accuracy alike | The mean confidence was brought near to the share of right answers. That is one bin of a
+  reliability diagram; the loss on the right answers is asked for.
+    by_confidence
+the smallest | This temperature is the smallest of all. It makes the likeliest answers surer, be they right or wrong.
+    by_the_likeliest
+    Z = S / T => Z = S ;; losses.append(-L[np.arange(len(S)), targets].mean())
+        => losses.append(np.log(T) - L[np.arange(len(S)), targets].mean())
+the loss | That is the least loss. The temperature that has it is asked for.
+    return temperatures[np.argmin(losses)] => return np.min(losses)
+the place in the list | That is where the temperature stands in the list.
+    return temperatures[np.argmin(losses)] => return np.argmin(losses)
+"""

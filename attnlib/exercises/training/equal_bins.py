@@ -1,0 +1,97 @@
+"""Bins with as many in each
+
+write · ★★ · 12 min · 05-training/9-calibration
+
+Bins of equal width may hold one example or a thousand. Let them hold equally many instead: the least sure examples in
+the first, the surest in the last. confidence (n,) has no two equal numbers, right (n,) is True where the answer was
+right, and `bins` divides n. Return the calibration error: the mean, over all examples, of the gap of their bin.
+
+1. Which examples belong together? Confidence and right answers must stay together when the examples are sorted.
+2. The gap of a bin is the difference of two means, and its sign is forgotten only after the means.
+3. Sort both by confidence, cut into `bins` pieces of equal size, take the absolute difference of the means in each, and
+   the mean of these.
+
+With equal sizes the weighted mean is a plain mean. No bin is nearly empty, but where most answers are given with 0.99,
+most bins lie there, and the doubtful answers share one. Neither kind of bin is the true one.
+"""
+
+import numpy as np
+
+
+def equal_bins(confidence, right, bins):
+    """Calibration error; confidence and right (n,)."""
+    order = np.argsort(confidence)
+    gaps = (confidence - right)[order].reshape(bins, -1).mean(axis=1)
+    return np.abs(gaps).mean()
+
+
+def by_pairs(confidence, right, bins):
+    pairs = sorted(zip(confidence, right, strict=True))
+    size, total = len(pairs) // bins, 0.0
+    for start in range(0, len(pairs), size):
+        mine = pairs[start : start + size]
+        total += abs(sum(c for c, _ in mine) - sum(r for _, r in mine))
+    return total / len(pairs)
+
+
+def by_ranks(confidence, right, bins):
+    rank = (confidence[:, None] > confidence).sum(axis=1)
+    which = rank * bins // len(confidence)
+    said = np.bincount(which, weights=confidence)
+    true = np.bincount(which, weights=right.astype(float))
+    return np.abs(said - true).sum() / len(confidence)
+
+
+def equal_widths(confidence, right, bins):
+    which = np.minimum((confidence * bins).astype(int), bins - 1)
+    return np.abs(np.bincount(which, weights=confidence - right)).sum() / len(confidence)
+
+
+def cases(rng):
+    def answers(bins, each, power):
+        confidence = rng.random(bins * each) ** (1 / power)
+        return confidence, rng.random(bins * each) < confidence**1.5, bins
+
+    return {
+        "six answers, two bins": (
+            np.array([0.9, 0.3, 0.6, 0.95, 0.5, 0.8]),
+            np.array([True, False, True, True, True, False]),
+            2,
+        ),
+        "one bin": answers(1, 7, 2),
+        "most are sure": answers(3, 5, 6),
+        "bins of one": answers(5, 1, 2),
+        "many answers": answers(4, 11, 1),
+        "as many bins as in each": answers(3, 3, 3),
+    }
+
+
+VARIANTS = """
+    by_pairs
+    by_ranks
+"""
+MISTAKES = """
+not sorted | The bins hold neighbours in the list, and not neighbours in confidence.
+    (confidence - right)[order] => (confidence - right)
+only the confidence is sorted | The confidences were sorted, and the right answers stayed where they were.
+    (confidence - right)[order] => (confidence[order] - right)
+each sorted by itself | Confidences and right answers were sorted apart, so they no longer belong together.
+    (confidence - right)[order] => (np.sort(confidence) - np.sort(right))
+bins of equal width | These bins are equally wide, and hold different numbers of examples.
+    equal_widths
+the gap of each answer | The sign was forgotten for each answer, before the mean of its bin. A sure, right answer then
+  has a small gap, and a doubtful one a large gap, whatever the model is worth.
+    np.abs(gaps).mean() => np.abs(confidence - right).mean()
+signs cancel | Without the absolute value too high and too low cancel.
+    np.abs(gaps).mean() => gaps.mean()
+    np.abs(gaps).mean() => np.abs(gaps.mean())
+a sum over the bins | The gaps of the bins were added. Each bin holds one part in `bins` of all examples.
+    np.abs(gaps).mean() => np.abs(gaps).sum()
+the largest gap | This is the gap of the worst bin. The mean is asked for.
+    np.abs(gaps).mean() => np.abs(gaps).max()
+squared gaps | The gaps were squared.
+    np.abs(gaps).mean() => (gaps**2).mean()
+    np.abs(gaps).mean() => np.sqrt((gaps**2).mean())
+every so many | Each bin holds every so many examples of the sorted list, from the least sure to the surest.
+    .reshape(bins, -1).mean(axis=1) => .reshape(-1, bins).mean(axis=0)
+"""

@@ -1,0 +1,36 @@
+"""Just enough
+
+predict · ★ · 5 min · 05-training/9-calibration
+
+A model chooses among 10 answers. Its likeliest answer has 0.98, in the mean, and is right in 0.85 of the cases. Its
+probabilities are mixed with equal ones, with a share epsilon for these. Which epsilon brings its mean confidence to
+its accuracy?
+
+1. What does mixing make of a confidence c? How much does it take away?
+2. It takes epsilon times the distance of c from 1/10, and 0.98 - 0.85 has to go.
+3. It is 0.13 divided by 0.88.
+
+Then one bin is right, all of them together. Mixing takes most from the surest answers, and never makes an answer
+that has 0.98 less probable than one that had 0.97: it cannot find out which of them are the mistakes.
+"""
+
+SAID, RIGHT, ANSWERS = 0.98, 0.85, 10
+
+
+def answer():
+    return (SAID - RIGHT) / (SAID - 1 / ANSWERS)
+
+
+WITHIN = 0.001
+MISTAKES = """
+the gap itself | The gap has to go, but a share epsilon takes only epsilon times (c - 1/10).
+    = SAID - RIGHT
+what comes back is forgotten | With a share epsilon, c becomes (1 - epsilon) c *plus* epsilon / 10.
+    = 1 - RIGHT / SAID
+as if it said one | The confidence was 0.98.
+    = (1 - RIGHT) / (1 - 1 / ANSWERS)
+what stays | That is the share that the model keeps.
+    = 1 - (SAID - RIGHT) / (SAID - 1 / ANSWERS)
+from the accuracy | Epsilon times the distance of 0.98 from 1/10 is taken away, and not that of 0.85.
+    = (SAID - RIGHT) / (RIGHT - 1 / ANSWERS)
+"""
