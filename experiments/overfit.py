@@ -6,6 +6,9 @@ text that was trained on it may become negative, and that much was learned by he
 nobody trains on. They say when to stop; new letters judge.
 
 Every arm has a dial of three positions in place of the three rates. It is the learning rate for whoever has no other.
+
+    "two blocks"    the cures: dropout in its four places together, and its rivals
+    "places"        dropout in each of the four places alone
 """
 
 import math
@@ -32,8 +35,23 @@ from attnlib.train.toy import TEST_SEED
 LANGUAGE, VOCAB = base.LANGUAGE, len(base.LANGUAGE.pairs)
 LETTERS, HELD_OUT, JUDGED = 3000, 1000, 200
 N, BATCH, WIDTH, RATE, EVERY, PATIENCE = 16, 32, 48, 3e-3, 25, 6
+PLACES = ("embedding", "weights", "attention", "network")
 TRUE = torch.from_numpy(LANGUAGE.next).float()
 JUDGES = torch.from_numpy(text(LANGUAGE, JUDGED, N + 1, seed=TEST_SEED))
+
+
+def only_in(model: GPT, place: str) -> None:
+    """Nothing is dropped any more but in one place: the embedding, the weights, or what a sublayer adds."""
+    if place != "embedding":
+        model.dropout = nn.Identity()
+    blocks: Any = model.blocks
+    for block in blocks:
+        if place != "weights":
+            block.attention.dropout = 0.0
+        if place != "attention":
+            block.dropout = nn.Identity()
+        if place != "network":
+            block.feed_forward.dropout = nn.Identity()
 
 
 def model_of(dropped: float, skipped: float) -> GPT:
@@ -68,11 +86,14 @@ def trial(
     dial: list[float],
     stop: bool = False,
     letters: int = LETTERS,
+    place: str = "",
 ) -> dict[str, Any]:
     """Train one model with its dial in one position; its gaps at the end, and where it would have been stopped."""
     torch.manual_seed(seed)
     set_to = {turns: dial[int(lr) - 1]}
     model = model_of(set_to.get("dropped", 0.0), set_to.get("skipped", 0.0))
+    if place:
+        only_in(model, place)
     whole = text(LANGUAGE, 1, letters + HELD_OUT, seed=TEST_SEED + 1 + seed)[0]
     own, held = (torch.from_numpy(part).unfold(0, N + 1, N) for part in (whole[:letters], whole[letters:]))
     curve: list[tuple[float, float, float]] = []  # on its text, held out, judged
@@ -127,6 +148,7 @@ EXPERIMENT = Experiment(
             "twice the text": {**RATES, "letters": 2 * LETTERS},
             "weight decay": {"turns": "decay", "dial": [1.0, 3.0, 10.0]},
         },
+        "places": {place: {"turns": "dropped", "dial": [0.1, 0.2, 0.4], "place": place} for place in PLACES},
     },
     steps=250,
     rates=(1.0, 2.0, 3.0),
