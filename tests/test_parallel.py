@@ -5,12 +5,13 @@ import json
 import numpy as np
 import pytest
 import torch
-from parallel_work import EVEN, MICRO, MODELS, ROWS, N, config, gpt, work
+from parallel_work import EVEN, MICRO, MODELS, ROWS, N, config, counted, data, gpt, loss, work
 
 from attnlib.models import parallel_costs as costs
 from attnlib.models.gpt import GPT
 from attnlib.reference import all_reduce as ring
 from attnlib.reference import pipeline
+from attnlib.reference.transformer import FeedForwardParameters, feed_forward
 from attnlib.testing import assert_close
 from attnlib.train import parallel
 from attnlib.train.workers import together
@@ -65,6 +66,32 @@ def test_a_mean_of_means_is_not_the_mean(rng):
     means, counts = np.array([[9.0], [3.0]]), np.array([1, 5])
     assert means.mean() == 6.0
     assert np.all(ring.weighted_mean(means, counts)[0] == 4.0)
+
+
+def test_the_weighted_mean_of_the_shares_is_the_gradient_of_the_batch():
+    """Shares of 3 and 5 rows, the texts of which differ in length."""
+    (read, said), model = data(), gpt()
+
+    def mean(which):
+        model.zero_grad()
+        (loss(model(read[which]), said[which]) / counted(said[which])).backward()
+        return torch.cat([one.grad.flatten() for one in model.parameters()]).numpy(), counted(said[which])
+
+    means, counts = zip(*(mean(which) for which in (slice(3), slice(3, None))), strict=True)
+    found, _ = ring.weighted_mean(np.stack(means), np.array(counts))
+    assert_close(found[1], mean(slice(None))[0], "float64")
+    assert not np.allclose(np.mean(means, axis=0), found[1], rtol=1e-3)
+
+
+def test_columns_of_the_map_in_and_rows_of_the_map_out_sum_to_the_network(rng):
+    """The bend works on each hidden number alone; the last bias is added once."""
+    X, W_1, b_1, W_2, b_2 = (rng.normal(size=size) for size in ((3, 5), (5, 14), 14, (14, 5), 5))
+    whole, _ = feed_forward(X, FeedForwardParameters(W_1, b_1, W_2, b_2))
+    halves = [
+        feed_forward(X, FeedForwardParameters(W_1[:, some], b_1[some], W_2[some], 0 * b_2))[0]
+        for some in (slice(7), slice(7, None))
+    ]
+    assert_close(sum(halves) + b_2, whole, "float64")
 
 
 # ---- Schedules ------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from torch.distributed.tensor.parallel import (
 from torch.nn.parallel import DistributedDataParallel
 
 from attnlib import rules
-from attnlib.models.gpt import GPT
+from attnlib.models.gpt import GPT, GPTConfig
 
 SCHEDULES = {"GPipe": ScheduleGPipe, "1F1B": Schedule1F1B}
 
@@ -71,7 +71,21 @@ def fully_sharded(model: GPT, mesh: DeviceMesh) -> GPT:
 
 def tensor_parallel(model: GPT, mesh: DeviceMesh) -> GPT:
     """Every worker has all rows, some heads, some hidden units: maps in by columns, out by rows (eq-column-row)."""
-    config, p = model.config, mesh.size()
+    _can_be_split(model.config, mesh.size())
+    columns = ("attention.W_Q", "attention.W_K", "attention.W_V", "feed_forward.W_1")
+    columns += ("feed_forward.W_G",) if model.config.gated else ()
+    plan: dict[str, ParallelStyle] = {name: ColwiseParallel() for name in columns}
+    plan |= {name: RowwiseParallel() for name in ("attention.W_O", "feed_forward.W_2")}
+    # What enters is known to be the same for all, so that the slopes of all maps in are summed before they are sent.
+    same = {"input_layouts": Replicate(), "desired_input_layouts": Replicate()}
+    plan |= {name: PrepareModuleInput(**same) for name in ("attention", "feed_forward")}
+    for block in model.blocks:
+        parallelize_module(block, mesh, plan)
+    return model
+
+
+def _can_be_split(config: GPTConfig, p: int) -> None:
+    """Whether p workers can share the heads, and say the same of everything else."""
     for name in ("n_heads", "n_kv_heads"):
         rules.splits_evenly(
             "tensor_parallel", name, getattr(config, name) or config.n_heads, "the number of workers", p
@@ -82,18 +96,6 @@ def tensor_parallel(model: GPT, mesh: DeviceMesh) -> GPT:
     rules.must(
         not config.dropout, "tensor_parallel", f"dropout must be 0; got dropout={config.dropout:g}. {then}"
     )
-    columns = ("attention.W_Q", "attention.W_K", "attention.W_V", "feed_forward.W_1")
-    columns += ("feed_forward.W_G",) if config.gated else ()
-    plan: dict[str, ParallelStyle] = {name: ColwiseParallel() for name in columns}
-    plan |= {name: RowwiseParallel() for name in ("attention.W_O", "feed_forward.W_2")}
-    for name in (
-        "attention",
-        "feed_forward",
-    ):  # so that the slopes of all maps in are summed before they are sent
-        plan[name] = PrepareModuleInput(input_layouts=Replicate(), desired_input_layouts=Replicate())
-    for block in model.blocks:
-        parallelize_module(block, mesh, plan)
-    return model
 
 
 class Stage(nn.Module):

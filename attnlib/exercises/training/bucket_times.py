@@ -1,0 +1,81 @@
+"""When is a bucket sent?
+
+write · ★★ · 10 min · 05-training/7-many-workers
+
+sizes (k,) are the sizes of a model's parameters in their order. Buckets are filled from the last parameter to the
+first, and a new one begins where the next parameter would bring one above `most`. The gradients come in the order
+`arrival` (k,), places in sizes. Return, for each bucket, how many gradients have come when it is sent.
+
+1. Write the buckets down first: lists of places, beginning with the last one.
+2. A bucket is sent when the one of its gradients that comes last is there.
+3. The place in `arrival` of each parameter, counted from one; then the largest of each bucket.
+
+One gradient that comes late holds up its whole bucket, and in most libraries the buckets behind it, because all
+workers have to send them in the same order. So PyTorch looks at the order of the first backward pass and fills them
+anew.
+"""
+
+import numpy as np
+
+
+def bucket_times(sizes, arrival, most):
+    """Gradients there when each bucket is sent; sizes (k,), arrival (k,)."""
+    buckets, held = [[]], 0
+    for one in range(len(sizes) - 1, -1, -1):
+        if buckets[-1] and held + sizes[one] > most:
+            buckets.append([])
+            held = 0
+        buckets[-1].append(one)
+        held += sizes[one]
+    when = np.argsort(arrival) + 1
+    return np.array([max(when[bucket]) for bucket in buckets])
+
+
+def by_recursion(sizes, arrival, most):
+    def first(left):
+        for n in range(2, len(left) + 1):
+            if sum(sizes[one] for one in left[:n]) > most:
+                return n - 1
+        return len(left)
+
+    left, times = list(range(len(sizes)))[::-1], []
+    while left:
+        n = first(left)
+        times.append(1 + max(list(arrival).index(one) for one in left[:n]))
+        left = left[n:]
+    return np.array(times)
+
+
+def cases(rng):
+    return {
+        "three buckets": (np.array([5, 3, 2, 4, 1]), np.array([4, 2, 3, 0, 1]), 6),
+        "in the order of the buckets": (np.array([2, 2, 2, 2]), np.array([3, 2, 1, 0]), 4),
+        "one is larger than a bucket": (np.array([3, 9, 2, 2]), np.array([3, 1, 2, 0]), 5),
+        "a bucket exactly full": (np.array([4, 1, 3, 2, 3]), np.array([2, 4, 3, 0, 1]), 5),
+        "one bucket": (np.array([1, 2, 3]), np.array([1, 2, 0]), 50),
+        "shuffled": (rng.integers(1, 6, size=8), rng.permutation(8), 7),
+    }
+
+
+VARIANTS = """
+    by_recursion
+    max(when[bucket]) => when[bucket].max()
+"""
+MISTAKES = """
+counted from zero | When the first gradient has come, one is there.
+    np.argsort(arrival) + 1 => np.argsort(arrival)
+from the first parameter on | Buckets are filled from the last parameter to the first.
+    range(len(sizes) - 1, -1, -1) => range(len(sizes))
+the first of a bucket | A bucket is sent when the last of its gradients is there.
+    max(when[bucket]) => min(when[bucket])
+arrival read as times | arrival says which parameter comes at each time, not at which time each parameter comes.
+    np.argsort(arrival) + 1 => np.asarray(arrival) + 1
+a bucket runs over | A new bucket begins before one would be above `most`, not after.
+    held + sizes[one] > most => held > most
+a full bucket is closed too early | A bucket may have exactly `most`.
+    held + sizes[one] > most => held + sizes[one] >= most
+the fullness is not forgotten | A new bucket is empty.
+            held = 0 => pass
+how many it has itself | Count all gradients that are there, not those of the bucket.
+    max(when[bucket]) => len(bucket)
+"""

@@ -1,0 +1,73 @@
+"""The other way around
+
+write · ★★ · 8 min · 05-training/7-many-workers
+
+The ring of the page sends to worker r + 1. Here it sends to worker r - 1. held (p, p, n) has at [r, k] what worker r
+holds of piece k, and worker r's piece r is the first one that it sends. Return held as it is behind the p - 1 adding
+steps.
+
+1. Which piece has worker r just completed by one, and which one does it therefore send next?
+2. At step s worker r sends piece r + s, counted around, and worker r - 1 adds it to its own.
+3. All send at once: take copies first, then add. Afterwards worker r holds all of piece r - 1.
+
+The direction does not matter to the sum or to the bytes. On machines whose wires carry as much each way, libraries
+run two rings in opposite directions at once, with half of the vector each.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def other_way(held):
+    """Reduce-scatter, sending to worker r - 1; held (p, p, n)."""
+    held, p = held.copy(), len(held)
+    for step in range(p - 1):
+        sent = [held[r, (r + step) % p].copy() for r in range(p)]
+        for r in range(p):
+            held[r - 1, (r + step) % p] += sent[r]
+    return held
+
+
+def from_the_start(held):
+    p, out = len(held), np.empty_like(held)
+    for r in range(p):
+        for k in range(p):
+            passed = [(r + i) % p for i in range((k - r) % p + 1)]
+            out[r, k] = held[passed, k].sum(axis=0)
+    return out
+
+
+def cases(rng):
+    return {
+        name: tuple(drawn(rng, (p, p, n)))
+        for name, (p, n) in {
+            "three workers": (3, 2),
+            "two workers": (2, 3),
+            "four workers": (4, 1),
+            "one worker": (1, 2),
+        }.items()
+    }
+
+
+VARIANTS = """
+    from_the_start
+    held[r - 1, (r + step) % p] += sent[r] => held[(r + p - 1) % p, (r + step) % p] += 1 * sent[r]
+"""
+MISTAKES = """
+the pieces of the other direction | Worker r sends on the piece that it has received, and that is the next one.
+    (r + step) % p => (r - step) % p
+to the wrong neighbour | The messages go to worker r - 1.
+    held[r - 1, => held[(r + 1) % p,
+copied, not added | Adding comes first. A piece that replaces another forgets what was summed.
+    += sent => = sent
+always the same piece | Each step sends the piece that has just grown, not the first one again.
+    (r + step) % p => r
+one step too many | After p - 1 steps each worker has a complete piece; one more spoils it.
+    range(p - 1) => range(p)
+one step is missing | It takes p - 1 steps until a piece has met all workers.
+    range(p - 1) => range(p - 2)
+the sum for everybody | That is the end of the whole all-reduce. Behind the adding steps only one piece of each
+  worker is complete.
+    = np.broadcast_to(held.sum(axis=0), held.shape).copy()
+"""

@@ -1,0 +1,61 @@
+"""Ready for a plain mean
+
+write · ★ · 6 min · 05-training/7-many-workers
+
+Worker r has the mean gradient means[r] over its tokens[r] tokens; means is (p, n), tokens (p,). A library will take
+the plain mean over the p workers. Before that, each worker multiplies its gradient with one number, so that the
+library's result is the mean over all tokens. Return what the workers hand in, (p, n).
+
+1. With which weight does the gradient of worker r enter the mean over all tokens?
+2. The library divides by p. What has to be there before?
+3. Each row times the share of its worker in all tokens, times p.
+
+The factors have the mean one, so equal shares need none, and a training whose shares happen to be equal does not show
+whether it was thought of. The first batch with a short text does.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def handed_in(means, tokens):
+    """What each worker hands to a plain mean; means (p, n), tokens (p,)."""
+    share = tokens / tokens.sum()
+    return len(tokens) * share[:, None] * means
+
+
+def by_the_mean(means, tokens):
+    return np.array([row * one / np.mean(tokens) for row, one in zip(means, tokens, strict=True)])
+
+
+def cases(rng):
+    def case(*tokens, n=2):
+        return *drawn(rng, (len(tokens), n)), np.array(tokens)
+
+    return {
+        "two workers": case(1, 5),
+        "four workers": case(8, 3, 4, 1, n=3),
+        "equal shares": case(6, 6, 6),
+        "one has nothing": case(4, 0, 2),
+        "all sizes equal": case(7, 2, 9, n=3),
+    }
+
+
+VARIANTS = """
+    by_the_mean
+    share = tokens / tokens.sum() => share = tokens / tokens.mean() / len(tokens)
+"""
+MISTAKES = """
+shares of the whole | These are the parts of a sum. The library divides by p once more.
+    len(tokens) * share => share
+all shares alike | As they are, a token of a small share weighs more than one of a large share.
+    = means
+the sum in place of the mean | These make the mean of the workers the sum over all tokens: a step as many times too long
+  as there are tokens.
+    tokens / tokens.sum() => 1.0 * tokens
+the mean itself | This is what should come out behind the library, and no worker knows it before.
+    = np.broadcast_to(tokens @ means / tokens.sum(), means.shape)
+p forgotten, tokens not | A worker's sum over its tokens is divided by all tokens, not by its own square.
+    tokens / tokens.sum() => tokens**2 / (tokens**2).sum()
+"""
