@@ -43,6 +43,7 @@ SAMPLES = {
     "OptimiserRace": lambda: explorables.OptimiserRace(angle=30, steps=25),
     "PermutedTokens": lambda: explorables.PermutedTokens(WORDS, VECTORS, order=[2, 0, 1]),
     "QueryInThePlane": lambda: explorables.QueryInThePlane(*three_tokens(), np.array([1.0, 2.0])),
+    "ScheduleDesigner": lambda: explorables.ScheduleDesigner(steps=60, warmup=15),
     "ScoresAndWidth": lambda: explorables.ScoresAndWidth(d_k=64),
     "SoftmaxTemperature": lambda: explorables.SoftmaxTemperature(
         ["the", "black", "cat"], [1.0, 6.0, 7.0], 2.0
@@ -96,6 +97,11 @@ MOVES = {
         {"order": [0, 1, 2]},
     ),
     "QueryInThePlane": ({"q": [0, -1.5]}, "w.q, w.output()[1].round(3).tolist()", {"q": [1.0, 0.0]}),
+    "ScheduleDesigner": (
+        {"kind": "line", "warmup": 10},
+        "w.kind, round(w.total(), 6), round(w.high(), 3)",
+        {"kind": "root", "steps": 100},
+    ),
     "ScoresAndWidth": (
         {"d_k": 4, "scale": "root"},
         "w.d_k, w.mean_weights().round(3).tolist()",

@@ -43,6 +43,7 @@ from attnlib.viz import explorables
 from attnlib.viz.explorables import block_flow, mask_painter, merge_steps
 from attnlib.viz.explorables import scores_and_width as width
 from attnlib.viz.explorables.base import FOLDER, LARGEST, Explorable
+from attnlib.viz.explorables.schedule_designer import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "book"), str(ROOT / "tools")]
@@ -486,6 +487,29 @@ def test_a_turned_valley_is_the_same_for_sgd_and_momentum_and_another_for_adam()
     for name in ("SGD", "momentum"):
         close(straight[name], turned[name])
     assert abs(straight["Adam"] - turned["Adam"]) > 1
+
+
+def test_a_designed_schedule_has_the_rates_of_the_reference(tmp_path):
+    cases = [(100, 20, 0.006, 0.0), (20, 0, 0.001, 0.5), (50, 100, 0.01, 0.1), (190, 5, 0.0035, 1.0)]
+    expression = (
+        "cases.map((given) => Object.keys(m.kinds).map((kind) => "
+        "{ const all = m.rates(kind, ...given); return [kind, all, m.high(all, given[2])]; }))"
+    )
+    found = in_node(explorables.ScheduleDesigner, expression, tmp_path, cases=cases)
+    for (steps, warmup, peak, last), of_kinds in zip(cases, found, strict=True):
+        for kind, rates, high in of_kinds:
+            picture = explorables.ScheduleDesigner(
+                kind=kind, steps=steps, warmup=warmup, peak=peak, last=last
+            )
+            close(rates, picture.rates())
+            close([sum(rates), high], [picture.total(), picture.high()])
+    assert [kind for kind, *_ in found[0]] == list(KINDS)
+
+
+def test_two_schedules_of_one_sum_spend_their_steps_otherwise():
+    line, cosine = (explorables.ScheduleDesigner(kind=kind, warmup=0) for kind in ("line", "cosine"))
+    assert abs(line.total() / cosine.total() - 1) < 0.01
+    assert explorables.ScheduleDesigner(kind="stable, then down", warmup=0).high() > 0.8 > cosine.high()
 
 
 def test_turned_hands_turn_and_score_as_the_reference_does(tmp_path):

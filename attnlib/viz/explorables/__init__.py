@@ -28,6 +28,7 @@ from attnlib.viz.explorables.merge_steps import MergeSteps
 from attnlib.viz.explorables.optimiser_race import OptimiserRace
 from attnlib.viz.explorables.permuted_tokens import PermutedTokens
 from attnlib.viz.explorables.query_in_the_plane import QueryInThePlane
+from attnlib.viz.explorables.schedule_designer import ScheduleDesigner
 from attnlib.viz.explorables.scores_and_width import ScoresAndWidth
 from attnlib.viz.explorables.softmax_temperature import SoftmaxTemperature
 from attnlib.viz.explorables.turned_hands import TurnedHands
@@ -45,6 +46,7 @@ __all__ = [
     "OptimiserRace",
     "PermutedTokens",
     "QueryInThePlane",
+    "ScheduleDesigner",
     "ScoresAndWidth",
     "SoftmaxTemperature",
     "TurnedHands",
