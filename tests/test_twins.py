@@ -75,6 +75,8 @@ WITHOUT_A_TWIN = {
     "positional.to_neighbours": "an order of coordinates; any tensor takes it as an index",
     "projections.combine": INSIDE,
     "projections.project": INSIDE,
+    "ring_attention.join_tile": MANY,
+    "ring_attention.attention_on_a_ring": MANY,
     "schedules.constant": SCHEDULE,
     "schedules.cosine": SCHEDULE,
     "schedules.inverse_square_root": SCHEDULE,

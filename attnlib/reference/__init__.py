@@ -20,6 +20,7 @@
     matrix_optim    the same for matrices                schedules   how fast, at each step
     drop        numbers that are left out in training    gpt         a language model, and its training
     all_reduce  a sum for all workers on a ring          pipeline    layers on several workers, tick by tick
+    ring_attention  a text on several workers
     floats      what is stored of a number in few bits   loss_scale  gradients that would be too small for them
 
 `attnlib.nn` has the same functions in PyTorch. Nothing here imports torch.
