@@ -1,0 +1,112 @@
+"""A loop with two of the eight
+
+repair · ★★ · 10 min · 05-training/10-when-training-goes-wrong
+
+The smallest language model there is: a table T (V, V) whose row v holds the scores of what comes after token v. It is
+trained by plain gradient descent on texts (b, n), of which real (b, n) says what is no padding; the loss is the mean
+surprise over the real tokens that have one before them. After many steps the table is sure that each word comes twice,
+and with more texts in a batch it runs away at the same rate. Two lines are wrong; repair both.
+
+1. Which token is to be foretold at place i of a text?
+2. By what does the gradient have to be divided, so that a larger batch takes no larger step?
+3. One line takes its targets from where the inputs are; another adds what should be averaged over the real targets.
+
+A loop with the first fault prints the best losses of its life, one with the second falls like a stone or explodes. Two
+tests find them without a curve: with scores that are all equal the gradient is known; and each text given twice must
+leave the step as it was.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def train_table(T, texts, real, steps, rate):
+    """The table behind all steps; T (V, V), texts and real (b, n)."""
+    before, counts = texts[:, :-1], real[:, 1:]
+    targets = texts[:, 1:]
+    for _ in range(steps):
+        E = np.exp(T[before])
+        P = E / E.sum(axis=-1, keepdims=True)
+        G = (P - np.eye(len(T))[targets]) * counts[..., None]
+        dT = np.zeros_like(T)
+        np.add.at(dT, before, G / counts.sum())
+        T = T - rate * dT
+    return T
+
+
+def by_counts(T, texts, real, steps, rate):
+    C = np.zeros_like(T)
+    for b, n in np.argwhere(real[:, 1:]):
+        C[texts[b, n], texts[b, n + 1]] += 1
+    for _ in range(steps):
+        P = np.exp(T - T.max(axis=1, keepdims=True))
+        P = P / P.sum(axis=1, keepdims=True)
+        T = T - rate * (C.sum(axis=1, keepdims=True) * P - C) / C.sum()
+    return T
+
+
+def pair_by_pair(T, texts, real, steps, rate):
+    pairs = [
+        (a, z)
+        for text, ok in zip(texts, real, strict=True)
+        for a, z, there in zip(text[:-1], text[1:], ok[1:], strict=True)
+        if there
+    ]
+    T = T.copy()
+    for _ in range(steps):
+        old = T.copy()
+        for a, z in pairs:
+            p = np.exp(old[a] - old[a].max())
+            p /= p.sum()
+            p[z] -= 1
+            T[a] -= rate * p / len(pairs)
+    return T
+
+
+def cases(rng):
+    def read(V, b, n, lengths, steps, rate):
+        (T,) = drawn(rng, (V, V))
+        real = np.arange(n) < np.array(lengths)[:, None]
+        return T, np.where(real, rng.integers(1, V, (b, n)), 0), real, steps, rate
+
+    return {
+        "one step, one text": read(4, 1, 5, [5], 1, 1.0),
+        "two texts, with padding": read(5, 2, 6, [6, 3], 1, 1.0),
+        "three steps": read(4, 3, 5, [2, 5, 4], 3, 2.0),
+        "a text of one word": read(3, 2, 4, [4, 1], 2, 1.5),
+        "no step": read(3, 2, 4, [4, 2], 0, 1.0),
+        "all sizes equal": read(4, 4, 4, [4, 3, 2, 4], 4, 1.0),
+    }
+
+
+GIVEN = ("the target is the input", "the sum and not the mean")
+VARIANTS = """
+    by_counts
+    pair_by_pair
+"""
+MISTAKES = """
+the target is the input | Each word is to foretell itself. It is to foretell the one behind it.
+    targets = texts[:, 1:] => targets = texts[:, :-1]
+the sum and not the mean | The gradients of all tokens are added up, so a larger batch takes a larger step. The
+  loss is a mean.
+    G / counts.sum() => G
+a mean over padding | The sum is right, but it was divided by all places. Padding is not in the mean.
+    G / counts.sum() => G / counts.size
+a mean over texts | It was divided by the number of texts. The mean is over tokens.
+    G / counts.sum() => G / len(texts)
+padding is learned | What stands in the padding was to be foretold.
+    * counts[..., None] => * 1.0
+padding of the place before | A target is real or not, and so is the token before it; this asks the one before.
+    real[:, 1:] => real[:, :-1]
+backwards | The table foretells what came before.
+    before, counts = texts[:, :-1] => before, counts = texts[:, 1:] ;; targets = texts[:, 1:] => targets = texts[:, :-1]
+uphill | The step goes with the gradient instead of against it.
+    T = T - rate => T = T + rate
+a column for a row | The exponentials are to be normalised over what may come, which is the last axis.
+    E.sum(axis=-1, keepdims=True) => E.sum(axis=1, keepdims=True)
+each token once | A token that comes several times gets only one of its gradients: indexed addition forgets repetitions.
+    np.add.at(dT, before, G / counts.sum()) => dT[before] += G / counts.sum()
+one step only | All steps are to be made.
+    range(steps) => range(min(steps, 1))
+"""

@@ -1,0 +1,101 @@
+"""How far ahead does it see?
+
+write · ★★ · 10 min · 05-training/10-when-training-goes-wrong
+
+S (n, vocab) are a model's scores at the n places of a text. Then each token was exchanged in turn: changed
+(n, n, vocab) holds in changed[j] the scores of the text in which the token at place j alone is another one. Return
+for each place i how far ahead it sees, n whole numbers: the largest k such that its scores depend on the token at
+place i + k, and 0 where they depend on no later one. Differences below 1e-9 are rounding.
+
+1. Make a table of True and False: did the scores at place i move when the token at place j was exchanged?
+2. A row of `changed` is a token j, the axis behind it the places i. A leak is a pair with j > i.
+3. For each place the largest j - i among its pairs that moved; never less than 0.
+
+A mask that is off by one gives ones and a 0 at the end, no mask n - 1, n - 2 down to 0, an honest one zeros. A test
+that exchanges the last token alone misses a leak elsewhere in the text. n passes of an untrained model take no time, so
+one may as well try them all.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def how_far_ahead(S, changed):
+    """How many places ahead each place sees, (n,); S (n, vocab), changed (n, n, vocab)."""
+    moved = np.abs(changed - S).max(axis=-1) > 1e-9
+    token, place = np.indices(moved.shape)
+    ahead = np.where(moved, token - place, 0)
+    return np.maximum(ahead.max(axis=0), 0)
+
+
+def pair_by_pair(S, changed):
+    best = [0] * len(S)
+    for j in range(len(S)):
+        for i in range(j):
+            if not np.allclose(changed[j, i], S[i], rtol=0, atol=1e-9):
+                best[i] = max(best[i], j - i)
+    return np.array(best)
+
+
+def the_last_that_moves_it(S, changed):
+    moved = (np.abs(changed - S) > 1e-9).any(axis=2).T
+    n = len(S)
+    last = np.where(moved.any(axis=1), n - 1 - moved[:, ::-1].argmax(axis=1), 0)
+    return (last - np.arange(n)).clip(0)
+
+
+def cases(rng):
+    def seen(n, vocab, sees):
+        """A text whose place i depends on token j where sees[i, j]; what does not move has rounding on it."""
+        S, shift, rounding = drawn(rng, (n, vocab), (n, n, vocab), (n, n, vocab))
+        return S, S + np.where(np.array(sees, dtype=bool).T[..., None], shift, 1e-13 * rounding)
+
+    def mask(n, ahead, back=99):
+        i, j = np.ogrid[:n, :n]
+        return (j - i <= ahead) & (i - j <= back)
+
+    one_pair = mask(6, 0)
+    one_pair[1, 4] = True
+    S, changed = seen(6, 5, mask(6, 1))
+    for token, place, word in ((5, 2, 1), (5, 1, 0), (3, 0, 4), (4, 0, 2)):
+        changed[token, place, word] += 0.5
+    return {
+        "off by one": seen(4, 3, mask(4, 1)),
+        "honest": seen(5, 3, mask(5, 0)),
+        "no mask": seen(5, 2, mask(5, 9)),
+        "honest, and blind at its own place": seen(5, 3, mask(5, -1)),
+        "two places, in a short window": seen(7, 3, mask(7, 2, back=1)),
+        "one place sees one token, three ahead": seen(6, 4, one_pair),
+        "one score of a place moves": (S, changed),
+        "nothing is seen at all": seen(3, 4, mask(3, -9)),
+        "all sizes equal": seen(4, 4, mask(4, 1)),
+    }
+
+
+VARIANTS = """
+    pair_by_pair
+    the_last_that_moves_it
+"""
+MISTAKES = """
+how far back | These are the tokens before a place. The axes of `changed` are the token, then the place.
+    token - place => place - token
+by tokens | For each token this says how far before it a place sees it. Asked for is each place.
+    return np.maximum(ahead.max(axis=0), 0) => return np.maximum(ahead.max(axis=1), 0)
+both ways | The distance counts in both directions here, so that looking back is counted, too.
+    token - place => np.abs(token - place)
+rounding is a leak | The smallest difference counts here. Sums in another order differ in the last digits.
+    > 1e-9 => > 0
+every score must move | One score that moves is enough.
+    .max(axis=-1) > 1e-9 => .min(axis=-1) > 1e-9
+leak or no leak | This says whether a place sees ahead. How far is asked.
+    return np.maximum(ahead.max(axis=0), 0) => return (ahead > 0).any(axis=0)
+how many tokens | These are how many later tokens a place sees. Asked for is the farthest of them.
+    return np.maximum(ahead.max(axis=0), 0) => return (ahead > 0).sum(axis=0)
+the farthest of all | This is the farthest that any place sees. Each place has its own.
+    return np.maximum(ahead.max(axis=0), 0) => return np.full(len(S), ahead.max())
+the own place is a leak | A place may see its own token, and is 0 places ahead of itself.
+    return np.maximum(ahead.max(axis=0), 0) => return np.where(moved, token - place + 1, 0).max(axis=0).clip(0)
+which token | These are the places of the farthest tokens. Asked for is how far they are ahead.
+    return np.maximum(ahead.max(axis=0), 0) => return np.where(ahead > 0, token, 0).max(axis=0)
+"""
