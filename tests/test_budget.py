@@ -35,6 +35,7 @@ HELD = (  # the chapters and pages that are written as lessons
     "05-training/2",
     "05-training/3",
     "05-training/4",
+    "05-training/5",
     "05-training/6",
     "05-training/7",
     "05-training/10",

@@ -1,0 +1,44 @@
+"""Two thirds in eight bits
+
+predict · ★ · 5 min · 05-training/5-small-numbers
+
+A format of eight bits has one for the sign, four for the power of two and three for the digits behind the leading
+one. What is stored of 2/3?
+
+1. Between which two powers of two does 2/3 lie?
+2. From 1/2 to 1 there are eight numbers. How far apart are they?
+3. Count 2/3 in that spacing, round to a whole number, and go back.
+
+Two thirds are 10.67 steps of 1/16, so 11/16 is stored: wrong by three percent. Formats of eight bits are used for
+products all the same, because many such errors in one sum nearly cancel, and each array brings along a scale of
+its own.
+"""
+
+import math
+
+X, M = 2 / 3, 3
+WITHIN = 1e-6
+
+
+def answer():
+    step = 2.0 ** (math.frexp(X)[1] - 1 - M)
+    return round(X / step) * step
+
+
+MISTAKES = """
+rounded down | 2/3 is 10.67 steps of 1/16. The nearest whole number is above.
+    = math.floor(X * 16) / 16
+four digits behind the leading one | That has four digits behind the leading one. There are three.
+    = round(X * 32) / 32
+the next power of two | That is a power of two, without digits.
+    = 1.0
+    = 0.5
+the smallest spacing | That is a multiple of 2^-9, the spacing of the smallest numbers. At 2/3 they are further apart.
+    = round(X * 512) / 512
+as it is | 2/3 has no end in binary digits, so no format holds it.
+    = X
+the spacing | That is the spacing at 2/3. Which multiple of it is nearest?
+    = 1 / 16
+how many steps | So many steps of 1/16. What number is that?
+    = 11
+"""

@@ -1,0 +1,90 @@
+"""The largest scale that fits
+
+write · ★★ · 10 min · 05-training/5-small-numbers
+
+g (k,) are gradients as float64 knows them. A format holds numbers up to `largest`, and what is at most half of
+`smallest` in size becomes zero in it. Find the largest power of two s with which every number of s g is at most
+`largest` in size. Return s, and the share of the numbers of g that are not zero by themselves and are zero in the
+format when they are multiplied with s.
+
+1. Which number of g decides how large the scale may be?
+2. Take the logarithm to the base two of largest over the largest size, and round it down.
+3. Among all k, count those with 0 < s |g| <= smallest / 2.
+
+Such a scale can be computed only when the gradient is known, and each gradient would need one of its own. So in
+practice the scale is found by trying, and lies a little below this one most of the time.
+"""
+
+import numpy as np
+
+RETURNS = ("the scale", "the share that is lost")
+
+
+def fitting_scale(g, largest, smallest):
+    """The largest power of two, and the share of g that is lost with it; g (k,)."""
+    size = np.abs(g)
+    scale = 2.0 ** np.floor(np.log2(largest / size.max()))
+    lost = (size > 0) & (scale * size <= smallest / 2)
+    return scale, lost.mean()
+
+
+def by_doubling(g, largest, smallest):
+    top = max(abs(float(x)) for x in g)
+    scale = 1.0
+    while scale * top > largest:
+        scale /= 2
+    while 2 * scale * top <= largest:
+        scale *= 2
+    return scale, sum(0 < abs(x) * scale <= smallest / 2 for x in g) / len(g)
+
+
+def by_powers(g, largest, smallest):
+    fits = [k for k in range(-60, 61) if 2.0**k * np.abs(g).max() <= largest]
+    scale = 2.0 ** max(fits)
+    return scale, float(np.mean((g != 0) & (np.abs(scale * g) <= 0.5 * smallest)))
+
+
+def cases(rng):
+    def sizes(k, low, high):
+        return rng.choice([-1.0, 1.0], k) * 2.0 ** rng.uniform(low, high, k)
+
+    return {
+        "small numbers": (np.array([0.3, -0.001, 9e-8, 3e-8]), 1000.0, 2.0**-12),
+        "the largest is negative": (np.array([0.1, -5.0, 1e-5, 2e-6, 0.0]), 64.0, 2.0**-10),
+        "too large": (np.array([900.0, -3.0, 1e-4, 0.02, 5e-5]), 100.0, 2.0**-6),
+        "many": (sizes(40, -24, -2), 500.0, 2.0**-8),
+        "it fits exactly": (np.array([0.5, 2.0**-15, -(2.0**-14), 0.01]), 16.0, 2.0**-8),
+        "float16": (sizes(50, -44, -9), 65504.0, 2.0**-24),
+    }
+
+
+VARIANTS = """
+    by_doubling
+    by_powers
+"""
+MISTAKES = """
+not a power of two | The scale must be a power of two: only then does multiplying with it change no digit.
+    2.0 ** np.floor(np.log2(largest / size.max())) => largest / size.max()
+rounded up | With this scale the largest number is above `largest`. Round the power down.
+    np.floor(np.log2 => np.ceil(np.log2
+the nearest power | With this scale the largest number can be above `largest`. Round the power down.
+    np.floor(np.log2 => np.round(np.log2
+signs count | A large negative number overflows, too. Sizes count, not signs.
+    size = np.abs(g) => size = g
+the scale the wrong way round | That is one over the scale. Small gradients need a large one.
+    = 2.0 ** np.floor(np.log2(largest / size.max())) => = 2.0 ** np.floor(np.log2(size.max() / largest))
+decided by the smallest number | The largest number decides: it would be the first to overflow.
+    size.max() => size[size > 0].min()
+lost without the scale | The share was counted without the scale. Counted is what is lost with it.
+    scale * size <= => size <=
+zeros are counted | What is zero by itself is not lost.
+    (size > 0) & (scale * size <= smallest / 2) => scale * size <= smallest / 2
+below the smallest | What is above half of the smallest number is rounded up to it, and not lost.
+    smallest / 2) => smallest)
+how many and not which share | Asked for is a share: divide by how many numbers there are.
+    lost.mean() => lost.sum()
+a share of what is not zero | The share is that of all k numbers.
+    lost.mean() => lost.sum() / (size > 0).sum()
+what is kept | That is the share that is not lost.
+    lost.mean() => 1 - lost.mean()
+"""

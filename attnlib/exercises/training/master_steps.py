@@ -1,0 +1,97 @@
+"""A step with a master copy
+
+write · ★★ · 10 min · 05-training/5-small-numbers
+
+A format holds the multiples of `grid`. W (k,) is kept in full; a forward pass uses W rounded to the nearest
+multiple. The loss is half the squared distance of what is used from the target t (k,), which is
+in the format. The gradient is rounded to the format, too, and the update goes to the kept W: plain gradient
+descent with the rate. Make n steps; return what is kept, and what is used then.
+
+1. What does the gradient see: what is kept, or what is used?
+2. The gradient of half the squared distance is used minus t.
+3. In each step: round, take the difference, round it, take rate times it off what is kept. At the end, round once more.
+
+What is kept goes on by small amounts while what is used stands still, and then moves by a whole step at once. So a
+training with few bits is not one with small errors in each step: its errors are paid back later.
+"""
+
+import numpy as np
+
+RETURNS = ("what is kept", "what is used")
+
+
+def master_steps(W, t, rate, n, grid):
+    """What is kept and what is used behind n steps; W and t (k,)."""
+    for _ in range(n):
+        used = np.round(W / grid) * grid
+        gradient = np.round((used - t) / grid) * grid
+        W = W - rate * gradient
+    return W, np.round(W / grid) * grid
+
+
+def in_units(W, t, rate, n, grid):
+    w, goal = W / grid, t / grid
+    for _ in range(n):
+        w = w - rate * np.round(np.round(w) - goal)
+    return w * grid, np.round(w) * grid
+
+
+def number_by_number(W, t, rate, n, grid):
+    kept = []
+    for w, goal in zip(W, t, strict=True):
+        for _ in range(n):
+            w = w + rate * (goal - grid * np.round(w / grid))
+        kept.append(w)
+    kept = np.array(kept)
+    return kept, grid * np.round(kept / grid)
+
+
+def updates_of_what_is_used(W, t, rate, n, grid):
+    for _ in range(n):
+        used = np.round(W / grid) * grid
+        W = np.round((used - rate * (used - t)) / grid) * grid
+    return W, W
+
+
+def cases(rng):
+    def case(k, rate, n, grid, far=3):
+        W = rng.normal(size=k)
+        return W, grid * rng.integers(-far, far + 1, k).astype(float), rate, n, grid
+
+    return {
+        "three steps": (np.array([0.9, -0.4, 0.3]), np.array([0.0, 0.5, 0.25]), 0.3, 3, 0.25),
+        "one step": case(4, 0.2, 1, 0.25),
+        "a small rate": case(5, 0.05, 9, 0.5),
+        "no step": case(3, 0.1, 0, 0.25),
+        "a coarse grid": (np.array([2.2, -1.7, 0.6, 3.4]), np.array([0.0, 1.0, 2.0, -1.0]), 0.15, 6, 1.0),
+        "a fine grid": case(3, 0.4, 4, 0.0625, far=9),
+    }
+
+
+VARIANTS = """
+    in_units
+    number_by_number
+"""
+MISTAKES = """
+no master copy | What is kept was rounded behind each step. What is smaller than half a step of the grid is lost then.
+    W = W - rate * gradient => W = np.round((W - rate * gradient) / grid) * grid
+    updates_of_what_is_used
+the gradient sees what is kept | The gradient is that of the forward pass, which uses the rounded numbers.
+    gradient = np.round((used - t) / grid) * grid => gradient = W - t
+the update is rounded | The update was rounded to the format. It goes to what is kept in full.
+    W = W - rate * gradient => W = W - np.round(rate * gradient / grid) * grid
+used one step late | What is used at the end is the kept W, rounded behind the last step.
+    return W, np.round(W / grid) * grid => return W, (used if n else np.round(W / grid) * grid)
+used is not rounded | What is used is in the format.
+    return W, np.round(W / grid) * grid => return W, W
+rounded down | Each number is rounded to the nearest multiple, not to the one below.
+    np.round => np.floor
+uphill | A step goes against the gradient.
+    W = W - rate => W = W + rate
+twice the gradient | Of half the squared distance the gradient is the difference, without a two.
+    W - rate * gradient => W - 2 * rate * gradient
+one step too many | That is a step more than asked for.
+    range(n) => range(n + 1)
+one step too few | That is a step less than asked for.
+    range(n) => range(n - 1)
+"""

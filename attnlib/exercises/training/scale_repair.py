@@ -1,0 +1,106 @@
+"""A loss scale in the wrong order
+
+repair · ★★ · 10 min · 05-training/5-small-numbers
+
+This is meant to be one step with a loss scale, behind the backward pass: g (k,) is the gradient of `scale` times the
+loss. It is brought back, clipped to the length `longest`, and taken off W (k,) times the rate. If it is not finite,
+W stays and the scale is halved. Behind the `every`-th good step in a row the scale is doubled; `good` counts them.
+Return W, the scale and the count. It runs; but it hardly learns, and after the first overflow not at all. Two lines
+are wrong; repair both.
+
+1. Which length has the step when a gradient of length 3 meets the scale 1024 and `longest` 1?
+2. What happens in the step behind an overflow if the scale is what it was?
+3. One line clips what is still scaled; another leaves the scale where it is.
+
+With Adam the first fault is harder to see: it divides the length away, so it acts as if each gradient were clipped,
+however short. The second is seen at once, if one looks: no parameter moves any more.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+RETURNS = ("the parameters", "the scale", "the count")
+
+
+def scaled_step(W, g, scale, good, longest, rate, every):
+    """W, scale and good behind the step; W and g (k,)."""
+    if not np.isfinite(g).all():
+        return W, scale / 2, 0
+    norm = np.linalg.norm(g) / scale
+    g = g / scale * min(1, longest / norm)
+    if good + 1 == every:
+        return W - rate * g, scale * 2, 0
+    return W - rate * g, scale, good + 1
+
+
+def length_in_both(W, g, scale, good, longest, rate, every):
+    norm = np.sqrt(np.sum(np.square(g))) / scale
+    if not norm < np.inf:
+        return W.copy(), 0.5 * scale, 0
+    factor = rate / scale / max(1.0, norm / longest)
+    grown = good == every - 1
+    return W - factor * g, scale * (1 + grown), (good + 1) * (not grown)
+
+
+def in_turns(W, g, scale, good, longest, rate, every):
+    fine = bool(np.all(np.abs(g) < np.inf))
+    if fine:
+        true = g / scale
+        norm = np.linalg.norm(true)
+        W = W - rate * (true if norm <= longest else true * longest / norm)
+    good = good + 1 if fine else 0
+    scale = scale if fine else scale / 2
+    return (W, 2 * scale, 0) if good == every else (W, scale, good)
+
+
+def cases(rng):
+    def case(k, length, scale, good, longest, every, bad=None):
+        W, g = drawn(rng, k, k)
+        g = g * (length * scale / np.linalg.norm(g))
+        if bad is not None:
+            g[1] = bad
+        return W, g, scale, good, longest, 0.5, every
+
+    return {
+        "short": case(3, 0.5, 8.0, 0, 1.0, 5),
+        "too long": case(4, 3.0, 16.0, 1, 1.0, 5),
+        "time to grow": case(3, 0.7, 4.0, 4, 2.0, 5),
+        "one before": case(3, 0.7, 4.0, 3, 2.0, 5),
+        "infinite": case(3, 1.0, 1024.0, 3, 1.0, 5, np.inf),
+        "no number, when it would grow": case(5, 1.0, 64.0, 4, 1.0, 5, np.nan),
+        "a scale below one": case(3, 2.0, 0.25, 2, 1.5, 9),
+    }
+
+
+GIVEN = ("clipped before it is brought back", "a scale that never falls")
+VARIANTS = """
+    length_in_both
+    in_turns
+"""
+MISTAKES = """
+clipped before it is brought back | The gradient was clipped while it was still scaled, and then divided: it has a
+  length of longest / scale. Bring it back first.
+    norm = np.linalg.norm(g) / scale => norm = np.linalg.norm(g)
+a scale that never falls | Behind an overflow the scale is as large as before, and the
+  next gradient overflows as well. Halve it.
+    return W, scale / 2, 0 => return W, scale, 0
+never brought back | The step was made with the scaled gradient.
+    g = g / scale * => g = g *
+brought back the wrong way | The gradient was multiplied with the scale. It is too large by it, so it is divided.
+    g = g / scale * => g = g * scale *
+the count goes on | Behind an overflow the good steps are counted from zero.
+    return W, scale / 2, 0 => return W, scale / 2, good
+grows on the wrong side | Behind an overflow the scale was doubled. It was too large already.
+    return W, scale / 2, 0 => return W, scale * 2, 0
+never grows | Behind the last of `every` good steps the scale is doubled.
+    return W - rate * g, scale * 2, 0 => return W - rate * g, scale, 0
+one step late | The scale grew one step late: this step is a good one, too.
+    if good + 1 == every => if good == every
+the count is not cleared | When the scale has grown, the count begins again.
+    scale * 2, 0 => scale * 2, good + 1
+never clipped | The gradient may be longer than `longest`.
+    * min(1, longest / norm) =>
+uphill | A step goes against the gradient.
+    W - rate * g, scale, good + 1 => W + rate * g, scale, good + 1 ;; W - rate * g, scale * 2 => W + rate * g, scale * 2
+"""
