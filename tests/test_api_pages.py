@@ -179,11 +179,10 @@ def imports(notebook: Path) -> set[str]:
     """The symbols of attnlib that a notebook imports by name."""
     cells = json.loads(notebook.read_text())["cells"]
     found = set()
-    for cell in cells:
-        source = "".join(cell["source"]) if cell["cell_type"] == "code" else ""
-        for module, block, line in re.findall(r"from (attnlib[\w.]*) import (?:\(([^)]*)\)|(.*))", source):
-            names = [name.split(" as ")[0].strip() for name in (block or line).split(",")]
-            found |= {PACKAGE.find(f"{module}.{name}") for name in names if name}
+    for cell in (cell for cell in cells if cell["cell_type"] == "code"):
+        for node in ast.walk(ast.parse("".join(cell["source"]))):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("attnlib"):
+                found |= {PACKAGE.find(f"{node.module}.{one.name}") for one in node.names}
     return found - {""}
 
 
