@@ -75,6 +75,13 @@
   const agree = ({ choices, within }, one, other) =>
     choices.length ? tidy(one) === tidy(other) : String(shape(one)) === String(shape(other)) && !wrongAt(one, other, within).includes(true);
 
+  /* A mistake's own number, in its own size: what is within reach of a large answer may be far from 0.2. */
+  const NEAR = 0.05;
+  const isNear = (yours, value) => {
+    const largest = Math.max(...numbers(value).map(Math.abs));
+    return !largest || !wrongAt(yours, value, NEAR * largest).includes(true);
+  };
+
   /* {status, said, name}: "passed", "wrong", or "" for what cannot be compared. */
   const judge = (exercise, text) => {
     const { answer, choices, within, mistakes } = exercise;
@@ -82,7 +89,8 @@
     if (yours === null) return { status: "", said: `${text} is no number. ${asked(answer)}` };
     if (!choices.length && (!isWhole(yours) || String(shape(yours)) !== String(shape(answer)))) return { status: "", said: asked(answer) };
     if (agree(exercise, yours, answer)) return { status: "passed", said: "Right." };
-    const fits = mistakes.filter(({ values }) => values.some((value) => agree(exercise, yours, value)));
+    const is = (value) => agree(exercise, yours, value) && (choices.length || isNear(yours, value));
+    const fits = mistakes.filter(({ values }) => values.some(is));
     if (fits.length === 1) return { status: "wrong", said: fits[0].sentence, name: fits[0].name };
     return { status: "wrong", said: whereWrong(exercise, yours) };
   };

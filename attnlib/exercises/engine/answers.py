@@ -29,7 +29,10 @@ def grade_answer(exercise: AnswerExercise, answer: Any) -> Result:
     fits = [
         mistake
         for mistake in exercise.mistakes
-        if any(agrees(exercise, answer, form) and is_near(answer, form) for form in mistake.forms)
+        if any(
+            agrees(exercise, answer, form) and (exercise.choices or is_near(answer, form))
+            for form in mistake.forms
+        )
     ]
     stuck = f'Stuck? `hint("{exercise.id}")`'
     if len(fits) == 1:
