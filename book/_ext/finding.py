@@ -27,6 +27,12 @@ SPECIFIC = re.compile(r"_|[a-z][A-Z]")  # a name of the package that is no word 
 REPEATS = re.compile(
     "/(solutions|checked)-?"
 )  # pages found by their titles: what they hold is told elsewhere
+ENDS = {
+    "Exercises",
+    "An investigation",
+    "Key equations",
+    "Further reading",
+}  # what they name is told above them
 LISTS = (RowList, ExerciseList, nodes.definition_list)
 DATA = "search-data.js"
 
@@ -44,8 +50,10 @@ def sections(document: nodes.document, page: str) -> Iterator[Entry]:
     for section in document.findall(nodes.section):
         own = [child for child in section.children[1:] if not isinstance(child, nodes.section)]
         anchor = "" if section.parent is document else section["ids"][0]
-        text = "" if REPEATS.search(page) else text_of(own, () if number(page) else LISTS)
-        yield Entry(anchor, text_of([section[0]]), text, " ".join(bold(own)))
+        heading = text_of([section[0]])
+        told = REPEATS.search(page) or (number(page) and heading in ENDS)
+        text = "" if told else text_of(own, () if number(page) else LISTS)
+        yield Entry(anchor, heading, text, " ".join(bold(own)))
 
 
 def bold(parts: list[nodes.Node]) -> Iterator[str]:
