@@ -20,14 +20,14 @@ import torch
 from _runner import Experiment, main
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from warmup import BATCH, HEADS, SENTENCES, VOCAB, WIDTH, surprise
 
-from attnlib.data.bilingual import corpus, source_vocab
+from attnlib.data.bilingual import corpus
 from attnlib.data.vocab import BOS, PAD
 from attnlib.models.gpt import GPT, GPTConfig
 from attnlib.train.optim import decay_groups
 
-VOCAB = source_vocab()
-WORDS, WIDTH, HEADS, LAYERS, BATCH, SENTENCES, HELD_OUT = 12, 32, 2, 2, 16, 8000, 200
+WORDS, LAYERS, HELD_OUT = 12, 2, 200
 RATE, DECAY, STOPS, SHOWN, LOOKS, PROMPT = 0.01, 0.1, 15, 30, 15, 4  # STOPS: steps from one to the next
 
 
@@ -122,7 +122,7 @@ def frequencies() -> float:
     counts = torch.bincount(sentences("train", SENTENCES)[:, 1:].flatten(), minlength=len(VOCAB)) + 1.0
     counts[PAD] = 0
     words = sentences("valid", HELD_OUT)[:, 1:]
-    return float(-(counts / counts.sum()).log()[words[words != PAD]].mean())
+    return surprise(counts, words[words != PAD])
 
 
 def trial(seed: int, steps: int, lr: float, *, rate: float, fault: str = "") -> dict[str, Any]:

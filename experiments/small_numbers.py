@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from _runner import Experiment, main
 from torch import Tensor, nn
-from warmup import BATCH, HEADS, HELD_OUT, SENTENCES, VOCAB, WIDTH, N, frequencies, words
+from warmup import BATCH, HEADS, HELD_OUT, SENTENCES, VOCAB, WIDTH, N, frequencies, held_out, words
 
 from attnlib.models.gpt import GPT, GPTConfig
 from attnlib.reference.loss_scale import LossScale, next_scale
@@ -94,13 +94,6 @@ def train(
     return losses, scales
 
 
-@torch.no_grad()
-def held_out(made: GPT) -> float:
-    """Nats a word on sentences that were not trained on, computed in float32."""
-    text = words("valid", HELD_OUT)
-    return float(loss_of(made.float().eval(), text[: len(text) // (N + 1) * (N + 1)].view(-1, N + 1)))
-
-
 def trial(
     seed: int,
     steps: int,
@@ -121,11 +114,11 @@ def trial(
     if kept:
         kept.used = list(made.parameters())
     losses, scales = train(made, kept, seed, steps, lr, autocast, scaled, parts)
-    found = held_out(made)
+    found = held_out(made.float())
     return {
         "gained": math.log(len(VOCAB)) - found,
         "held out": found,
-        "curve": [float(np.mean(piece)) for piece in np.array_split(losses, PIECES)],
+        "curve": [float(np.mean(piece)) for piece in np.array_split(losses, min(PIECES, len(losses)))],
         "scale": math.log2(scales[-1]),
         "skipped": sum(after < before for before, after in zip(scales, scales[1:], strict=False)),
     }

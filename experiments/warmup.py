@@ -94,10 +94,15 @@ def apart(made: GPT) -> float:
     return float(1 - H.mean(dim=0).square().sum() / H.square().sum(dim=1).mean())
 
 
+def surprise(counts: Tensor, asked: Tensor) -> float:
+    """Nats a word, where the probabilities are the shares of the counts."""
+    return float(-(counts / counts.sum()).log()[asked].mean())
+
+
 def frequencies() -> float:
     """Nats a word for somebody who knows how often each word comes, and looks at nothing else."""
     counts = torch.bincount(words("train", SENTENCES), minlength=len(VOCAB)) + 1
-    return float(-(counts / counts.sum()).log()[words("valid", HELD_OUT)].mean())
+    return surprise(counts, words("valid", HELD_OUT))
 
 
 def trial(

@@ -335,6 +335,11 @@ SMALL = {  # an arm of each experiment on the shared runner, and what makes its 
     "where_am_i": ("positions", "rotary", {}),
     "entropy_floor": ("a known language", "GPT", {}),
     "scaling_curve": ("widths", "16", {"most": 5000}),
+    "overfit": ("places", "weights", {}),
+    "warmup": ("post-norm", "0.03, clipped", {}),
+    "widths": ("by width", "128, 0.01", {}),
+    "small_numbers": ("whole steps", "bfloat16 alone", {}),
+    "gone_wrong": ("faults", "mean over padding", {}),
 }
 
 
