@@ -278,4 +278,4 @@ def test_none_is_no_mask_and_nothing_else():
         for name, said in get_type_hints(function, include_extras=True).items()
         if name != "return" and NoneType in options(said)
     }
-    assert optional <= {"mask", "source_mask", "b", "m", "centers", "device", "bias"}
+    assert optional <= {"mask", "places", "source_mask", "b", "m", "centers", "device", "bias"}
