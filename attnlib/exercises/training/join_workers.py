@@ -1,0 +1,127 @@
+"""The query goes to the keys
+
+write · ★★ · 10 min · 05-training/12-attention-across-workers
+
+A model writes, and its cache lies on p workers. Each has attended with the same m queries to its own keys, and hands
+in three sums: largest (p, m), total (p, m) and summed (p, m, d_v), as μ, ℓ and a of the page. A worker that may not
+look anywhere for a query has -inf, 0 and zeros. Return the attention over all keys, (m, d_v), with zeros where no
+worker saw anything.
+
+1. Under which largest score has each worker taken its exponentials, and under which one should all of them be?
+2. Multiply each worker's total and sum with the exponential of its largest score less the largest of all.
+3. Sum both over the workers and divide. Where all of them have -inf, take 0 for the largest of all, and 1 for the sum.
+
+Two small all-reduces do this: one that takes the maximum, and one that sums. Nothing of the cache is sent, and what is
+sent does not grow with the text.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def join_workers(largest, total, summed):
+    """Attention over the keys of all workers, (m, d_v)."""
+    top = largest.max(axis=0)
+    weight = np.exp(largest - np.where(np.isneginf(top), 0, top))
+    whole = (weight * total).sum(axis=0)
+    out = (weight[..., None] * summed).sum(axis=0)
+    return out / np.where(whole > 0, whole, 1)[:, None]
+
+
+def one_after_the_other(largest, total, summed):
+    out = np.zeros(summed.shape[1:])
+    for i in range(largest.shape[1]):
+        mu, ell, a = -np.inf, 0.0, np.zeros(summed.shape[2])
+        for r in range(len(largest)):
+            if total[r, i] > 0:
+                new = max(mu, largest[r, i])
+                old, now = np.exp(mu - new), np.exp(largest[r, i] - new)
+                mu, ell, a = new, old * ell + now * total[r, i], old * a + now * summed[r, i]
+        if ell > 0:
+            out[i] = a / ell
+    return out
+
+
+def by_their_outputs(largest, total, summed):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lam = largest + np.log(total)
+        weight = np.exp(lam - lam.max(axis=0))
+        weight = np.nan_to_num(weight / weight.sum(axis=0))
+        return np.nan_to_num(weight[..., None] * np.nan_to_num(summed / total[..., None])).sum(axis=0)
+
+
+def mean_of_outputs(largest, total, summed):
+    return (summed / np.where(total > 0, total, 1)[..., None]).mean(axis=0)
+
+
+def mean_of_those_that_saw(largest, total, summed):
+    each = summed / np.where(total > 0, total, 1)[..., None]
+    return each.sum(axis=0) / np.maximum((total > 0).sum(axis=0), 1)[:, None]
+
+
+def weighted_by_total(largest, total, summed):
+    whole = total.sum(axis=0)
+    return summed.sum(axis=0) / np.where(whole > 0, whole, 1)[:, None]
+
+
+def weighted_by_largest(largest, total, summed):
+    top = largest.max(axis=0)
+    weight = np.exp(largest - np.where(np.isneginf(top), 0, top))
+    each = summed / np.where(total > 0, total, 1)[..., None]
+    whole = weight.sum(axis=0)
+    return (weight[..., None] * each).sum(axis=0) / np.where(whole > 0, whole, 1)[:, None]
+
+
+def cases(rng):
+    def sums(p, m, n, d_v, size=1.0):
+        S, V = size * rng.normal(size=(p, m, n)), drawn(rng, (p, n, d_v))[0]
+        E = np.exp(S - S.max(axis=2, keepdims=True))
+        return S.max(axis=2), E.sum(axis=2), E @ V
+
+    def blind(of, *where):
+        largest, total, summed = (one.copy() for one in of)
+        for r, i in where:
+            largest[r, i], total[r, i], summed[r, i] = -np.inf, 0, 0
+        return largest, total, summed
+
+    far = sums(3, 2, 4, 2)
+    return {
+        "two workers": sums(2, 3, 4, 2),
+        "three workers, two queries": sums(3, 2, 5, 4),
+        "all sizes equal": sums(3, 3, 3, 3),
+        "one worker": sums(1, 2, 3, 2),
+        "scores around 800": (far[0] + 800, far[1], far[2]),
+        "queries with scores around 800 and -800": (far[0] + np.array([800, -800]), far[1], far[2]),
+        "a worker that saw nothing for a query": blind(sums(3, 2, 4, 3), (1, 0)),
+        "a query that saw nothing anywhere": blind(sums(2, 3, 4, 2), (0, 1), (1, 1)),
+    }
+
+
+VARIANTS = """
+    one_after_the_other
+    by_their_outputs
+"""
+MISTAKES = """
+the outputs averaged | These are the means of the workers' outputs. A worker whose keys are hardly looked at counts as
+  much as the others.
+    mean_of_outputs
+    mean_of_those_that_saw
+each under its own largest score | The sums of different workers, totals and values, were taken under different largest
+  scores. Bring both under the same one before you add.
+    weighted_by_total
+    (weight * total).sum(axis=0) => total.sum(axis=0)
+    (weight[..., None] * summed).sum(axis=0) => summed.sum(axis=0)
+the largest score alone | A worker's share is its sum of exponentials, and not only its largest one.
+    weighted_by_largest
+not divided | These are sums still; the division by the total is missing.
+    out / np.where(whole > 0, whole, 1)[:, None] => out
+under no largest score | Scores of 800 overflow, unless the largest of all is taken off first.
+    largest - np.where(np.isneginf(top), 0, top) => largest
+one largest score for all queries | Each query has a largest score of its own; under that of another query, its
+  exponentials may all vanish.
+    top = largest.max(axis=0) => top = np.full(largest.shape[1], largest.max())
+nothing divided by nothing | A query that saw nothing has a sum of zero. Its output is zeros.
+    np.where(np.isneginf(top), 0, top) => top
+    np.where(whole > 0, whole, 1) => whole
+"""

@@ -1,0 +1,86 @@
+"""A ring that joins wrongly
+
+repair · ★★ · 8 min · 05-training/12-attention-across-workers
+
+Worker r has the queries Q[r], and at the start the keys K[r] and the values V[r]; Q is (p, m, d), K (p, n, d), V
+(p, n, d_v). All workers are computed at once, and np.roll hands things on. It runs, and two things are wrong; repair
+both.
+
+1. Compare with one worker, then with two, then with three. What is new each time?
+2. What was summed at the ticks before was summed under another largest score.
+3. With two workers both directions of a ring are the same. Whose values does a worker have, and whose keys?
+
+The first fault does no harm where all scores are alike, as in a new model. The second does none on two workers, so a
+test on two workers proves less than one on three.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def all_workers(Q, K, V):
+    """Attention on a ring; Q (p, m, d), K (p, n, d), V (p, n, d_v)."""
+    largest = np.full(Q.shape[:2], -np.inf)
+    total, summed = np.zeros(Q.shape[:2]), np.zeros((*Q.shape[:2], V.shape[2]))
+    for _ in range(len(Q)):
+        S = Q @ K.swapaxes(1, 2) / np.sqrt(Q.shape[2])
+        new = np.maximum(largest, S.max(axis=2))
+        E, shrink = np.exp(S - new[..., None]), np.exp(largest - new)
+        total = shrink * total + E.sum(axis=2)
+        summed = shrink[..., None] * summed + E @ V
+        largest = new
+        K, V = np.roll(K, 1, axis=0), np.roll(V, 1, axis=0)
+    return summed / total[..., None]
+
+
+def without_a_ring(Q, K, V):
+    K, V = K.reshape(-1, K.shape[2]), V.reshape(-1, V.shape[2])
+    S = Q @ K.T / np.sqrt(Q.shape[2])
+    E = np.exp(S - S.max(axis=2, keepdims=True))
+    return E @ V / E.sum(axis=2, keepdims=True)
+
+
+def cases(rng):
+    def parts(p, m, n, d, d_v):
+        return tuple(drawn(rng, (p, m, d), (p, n, d), (p, n, d_v)))
+
+    Q, K, V = parts(3, 2, 3, 4, 2)
+    return {
+        "three workers": parts(3, 2, 4, 3, 2),
+        "two workers": parts(2, 3, 2, 3, 2),
+        "one worker": parts(1, 2, 3, 4, 2),
+        "four workers": parts(4, 1, 2, 3, 2),
+        "all sizes equal": parts(3, 3, 3, 3, 3),
+        "all scores alike": (Q, 0 * K, V),
+        "scores in the hundreds": (400 * Q, K, V),
+    }
+
+
+GIVEN = ("nothing is rescaled", "values go the other way")
+VARIANTS = """
+    without_a_ring
+    np.maximum(largest, S.max(axis=2)) => np.stack([largest, *np.moveaxis(S, 2, 0)]).max(axis=0)
+    np.roll(K, 1, axis=0), np.roll(V, 1, axis=0) => np.roll(K, -1, axis=0), np.roll(V, -1, axis=0)
+"""
+MISTAKES = """
+nothing is rescaled | What was summed before, totals and values, was summed under another largest score. Both have to be
+  rescaled before anything is added.
+    np.exp(largest - new) => np.ones_like(new)
+    shrink[..., None] * summed => summed
+    shrink * total => total
+values go the other way | Keys and values travel together. With three workers and more, these are keys of one worker and
+  values of another.
+    np.roll(V, 1, axis=0) => np.roll(V, -1, axis=0)
+values stay where they were | The keys go around and the values stay: they have to travel together.
+    np.roll(V, 1, axis=0) => V
+keys stay where they were | The values go around and the keys stay: they have to travel together.
+    np.roll(K, 1, axis=0), => K,
+rescaled the wrong way round | A sum under a smaller score is larger: it has to shrink when the largest score grows.
+    shrink = np.exp(S - new[..., None]), np.exp(largest - new) => shrink = (
+            np.exp(S - new[..., None]),
+            np.exp(np.where(np.isinf(largest), -np.inf, new - largest)),
+        )
+a tick is missing | After p - 1 ticks each worker has still one tile to meet.
+    range(len(Q)) => range(len(Q) - 1)
+"""
