@@ -11,8 +11,8 @@ at which nobody has anything to compute.
 2. Those keys stand behind all of its queries. Of the others, the last key of worker r - t is the nearest.
 3. From the first query of worker r to that key it is (t - 1) c + 1 tokens back, which may be at most w - 1.
 
-With a window the ring stops early: what is sent no longer grows with the text, and only worker 0 has less to do than
-the others. For a window of at most c + 1 tokens each worker hears only of its neighbour, once.
+With a window the ring stops early: what is sent no longer grows with the text, and only the first workers have less to
+do than the others. For a window of at most c + 1 tokens each worker hears only of its neighbour, once.
 """
 
 import numpy as np
