@@ -5,7 +5,7 @@ measures it. The learning rate of an arm is the best of three, for two seeds of 
 what a tie is, the smallest of those that tie: more steps are kinder to a small one). Every arm is trained at 1x and 4x
 with five other seeds, and at 16x if four times the steps moved its figure by more than two standard deviations, if
 another arm of the group is that close, or if the experiment says so. An arm that is at the best possible figure with
-every seed has nowhere to go, and stays there.
+every seed has nowhere to go, and stays there, whoever asks.
 
 Every trial is stored at once; the same command goes on where it was stopped, and refuses to mix settings.
 
@@ -50,7 +50,7 @@ class Experiment:
     settings: Mapping[str, Any]  # what else fixes the numbers
     figure: str = "accuracy"  # what of the measured is compared; more is better
     best: float = 1.0  # the largest figure that is possible
-    always: tuple[str, ...] = ()  # arms that are trained for 16x whatever the gate says
+    always: tuple[str, ...] = ()  # arms that are trained for 16x unless they are at the best
     tie: float = 0.0  # rates whose figures differ by less are alike at 1x; the smallest of them is taken
     once: Callable[[], Mapping[str, Any]] = dict  # what needs no training: rivals, controls, chance
 
@@ -99,11 +99,13 @@ def apart(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def wants_more(experiment: Experiment, trials: Trials, group: str, arm: str) -> bool:
-    """Whether the gate asks for 16x: the figure still moves, or another arm is close, and there is room above."""
+    """Whether 16x is asked: there is room above, and the figure still moves, another arm is close, or it always is."""
     four = {other: figures(experiment, trials, group, other, 4) for other in experiment.arms[group]}
     mine = four.pop(arm)
     if mine.min() > experiment.best - AT_BEST:
         return False
+    if arm in experiment.always:
+        return True
     moved = apart(figures(experiment, trials, group, arm, 1), mine)
     return moved or any(not apart(mine, other) for other in four.values())
 
@@ -124,7 +126,7 @@ def stages(experiment: Experiment, trials: Trials, group: str) -> Iterator[list[
     yield [Job(group, arm, seed, 1, lr) for arm in arms for lr in experiment.rates for seed in RATE_SEEDS]
     rate = {arm: chosen_rate(experiment, trials, group, arm) for arm in arms}
     yield [Job(group, arm, seed, times, rate[arm]) for times in BUDGETS[:2] for arm in arms for seed in SEEDS]
-    longest = [arm for arm in arms if arm in experiment.always or wants_more(experiment, trials, group, arm)]
+    longest = [arm for arm in arms if wants_more(experiment, trials, group, arm)]
     yield [Job(group, arm, seed, BUDGETS[2], rate[arm]) for arm in longest for seed in SEEDS]
 
 

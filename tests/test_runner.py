@@ -143,3 +143,5 @@ def test_of_rates_that_tie_the_smallest_is_taken_and_an_arm_may_always_go_to_the
             (("plain", plain), ("tied", tied))] == [0.4, 0.2]  # fmt: skip
     found = [budgets(load_result("toy", tmp_path / name), "all", "one") for name in ("plain", "tied")]
     assert found == [[1, 4], [1, 4, 16]]
+    run(replace(tied, best=0.598), tmp_path / "at best")
+    assert budgets(load_result("toy", tmp_path / "at best"), "all", "one") == [1, 4]
