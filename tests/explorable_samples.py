@@ -31,6 +31,7 @@ SAMPLES = {
         [["the", "a"], ["cat", "dog"], ["slept", "ran"]], [0.6, 0.55, 0.1, 0.6, 0.3, 0.8, 0.1]
     ),
     "CrossViewer": lambda: explorables.CrossViewer(PAIRS, cross_weights(), word=2),
+    "FloatFormats": lambda: explorables.FloatFormats(x=1.0001, format="float16"),
     "HeadViewer": lambda: explorables.HeadViewer(
         [WORDS], np.full((1, 2, 4, 3, 3), 1 / 3), [[-1, 0, 1]], token=2
     ),
@@ -68,6 +69,11 @@ MOVES = {
         {"sentence": 1, "layer": 1, "head": 2, "word": 3},
         "w.word, round(w.error_rate(), 3), w.chosen().round(3).tolist()",
         {"sentence": 0, "head": 1},
+    ),
+    "FloatFormats": (
+        {"x": 70000.0, "format": "bfloat16"},
+        "w.format, w.stored(), w.beside(), w.bits()",
+        {"x": -3e-6, "format": "float16"},
     ),
     "HeadViewer": ({"token": 3, "head": 1}, "w.token, w.chosen().round(3).tolist()", {"layer": 1}),
     "LabelSmoothing": (

@@ -34,7 +34,7 @@ from attnlib.metrics.curves import first_below
 from attnlib.models.course import course_tokenizer
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.transformer import Block, FeedForward
-from attnlib.reference import positional
+from attnlib.reference import floats, positional
 from attnlib.reference.attention import attend
 from attnlib.reference.losses import smoothed_over_all
 from attnlib.reference.ops import entropy, masked_softmax, softmax, softmax_jacobian, softmax_with_temperature
@@ -43,6 +43,7 @@ from attnlib.viz import explorables
 from attnlib.viz.explorables import block_flow, mask_painter, merge_steps
 from attnlib.viz.explorables import scores_and_width as width
 from attnlib.viz.explorables.base import FOLDER, LARGEST, Explorable
+from attnlib.viz.explorables.float_formats import FORMATS as FLOAT_FORMATS
 from attnlib.viz.explorables.schedule_designer import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -510,6 +511,58 @@ def test_two_schedules_of_one_sum_spend_their_steps_otherwise():
     line, cosine = (explorables.ScheduleDesigner(kind=kind, warmup=0) for kind in ("line", "cosine"))
     assert abs(line.total() / cosine.total() - 1) < 0.01
     assert explorables.ScheduleDesigner(kind="stable, then down", warmup=0).high() > 0.8 > cosine.high()
+
+
+ASKED = [
+    0.0,
+    0.1,
+    -0.375,
+    1.0001,
+    257.0,
+    2049.0,
+    65504.0,
+    65519.9,
+    65520.0,
+    70000.0,
+    -1e6,
+    1e39,
+    -1e-44,
+    6e-8,
+    3e-8,
+    2.9e-8,
+]
+
+
+def test_a_format_holds_of_a_number_what_the_reference_holds(rng, tmp_path):
+    wide = rng.normal(size=400) * 2.0 ** rng.integers(-155, 130, size=400)
+    powers = 2.0 ** np.arange(-150, 128, 3)
+    xs = [*ASKED, *wide.tolist(), *powers.tolist(), *(-powers * (1 - 2.0**-30)).tolist()]
+    expression = (
+        "xs.map((x) => Object.values(m.FORMATS).map((f) => { const y = m.stored(x, f); "
+        "return [y, ...m.beside(y, f)].map(String).concat(m.bits(x, f), m.spacing(x, f)); }))"
+    )
+    found = in_node(explorables.FloatFormats, expression, tmp_path, xs=xs)
+    assert {len(one) for one in found} == {len(FLOAT_FORMATS)}
+    for x, of_formats in zip(xs, found, strict=True):
+        for (name, format), ours in zip(FLOAT_FORMATS.items(), of_formats, strict=True):
+            picture = explorables.FloatFormats(x=x, format=name)
+            numbers = [float(one.replace("Infinity", "inf")) for one in ours[:3]]
+            assert numbers == [picture.stored(), *picture.beside()], (x, name)
+            assert tuple(ours[3:6]) == picture.bits(), (x, name)
+            assert float(ours[6]) == float(floats.spacing(np.array(x), format))
+
+
+@pytest.mark.parametrize(("name", "kind"), [("float16", np.float16), ("float32", np.float32)])
+def test_the_numbers_beside_one_are_numpys_neighbours(name, kind, rng):
+    powers = 2.0 ** np.arange(-24, 16)
+    xs = [*ASKED, *powers, *-powers, *rng.normal(size=50)]
+    for x in xs:
+        picture = explorables.FloatFormats(x=float(x), format=name)
+        with np.errstate(over="ignore", under="ignore"):
+            y = kind(x)
+            beside = tuple(float(np.nextafter(y, kind(end))) for end in (-np.inf, np.inf))
+        if np.isfinite(y):
+            assert picture.beside() == beside, x
 
 
 def test_turned_hands_turn_and_score_as_the_reference_does(tmp_path):

@@ -68,11 +68,11 @@ def smallest(format: FloatFormat) -> float:
 def spacing(x: Float[Array, "*s"], format: FloatFormat) -> Float[Array, "*s"]:
     """How far it is from x to the next number of the format (eq-spacing): more, where numbers are larger.
 
-    >>> spacing(np.array([1.0, 3.0, 1e-9]), FLOAT16).tolist() == [2**-10, 2**-9, 2**-24]
+    >>> spacing(np.array([1.0, 3.0, 1e-9, 0.0]), FLOAT16).tolist() == [2**-10, 2**-9, 2**-24, 2**-24]
     True
     """
-    power = np.frexp(np.abs(x).astype(np.float64))[1] - 1
-    power = np.clip(power, 1 - largest_power(format), largest_power(format))
+    size = np.maximum(np.abs(x).astype(np.float64), smallest_normal(format))
+    power = np.minimum(np.frexp(size)[1] - 1, largest_power(format))
     return np.asarray(np.ldexp(1.0, power - format.m))  # eq-spacing
 
 

@@ -20,6 +20,7 @@ from attnlib.viz.explorables.base import Explorable
 from attnlib.viz.explorables.block_flow import BlockFlow
 from attnlib.viz.explorables.cross_viewer import CrossViewer
 from attnlib.viz.explorables.decoding_tree import DecodingTree
+from attnlib.viz.explorables.float_formats import FloatFormats
 from attnlib.viz.explorables.head_viewer import HeadViewer
 from attnlib.viz.explorables.label_smoothing import LabelSmoothing
 from attnlib.viz.explorables.length_and_accuracy import LengthAndAccuracy
@@ -38,6 +39,7 @@ __all__ = [
     "CrossViewer",
     "DecodingTree",
     "Explorable",
+    "FloatFormats",
     "HeadViewer",
     "LabelSmoothing",
     "LengthAndAccuracy",
