@@ -1,7 +1,8 @@
 """What only a GPU can show: `make gpu`. Where there is none it says so, writes nothing and ends with success.
 
-Half precision against the reference, time and memory of fused and of plain attention, and one training at the size that
-a GPU gets. Stores results/gpu.json: figures, seeds, versions, device, date and commit.
+Half precision against the reference, time and memory of fused and of plain attention, one training at the size that a
+GPU gets, and a step of GPT-2 on each rung of the ladder: kinds of number, compiled, with a fused optimiser. Stores
+results/gpu.json: figures, seeds, versions, device, date and commit.
 """
 
 import subprocess
@@ -17,6 +18,8 @@ import torch
 from attnlib.data.bilingual import corpus, source_vocab, target_vocab
 from attnlib.data.results import save_result
 from attnlib.data.vocab import batch
+from attnlib.models import costs
+from attnlib.models.gpt import GPT, GPTConfig, gpt2_small
 from attnlib.nn.attention import attention_weights
 from attnlib.nn.attention import scaled_dot_product_attention as fused
 from attnlib.reference.attention import scaled_dot_product_attention as reference
@@ -28,6 +31,13 @@ ROOT = Path(__file__).resolve().parent.parent
 SEEDS = (0, 1, 2)
 KINDS = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 SIZES = (512, 1024, 2048, 4096, 8192, 16384)
+RUNGS: dict[str, tuple[str, bool, bool]] = {  # products in this kind of number, compiled, fused optimiser
+    "float32": ("float32", False, False),
+    "tf32": ("tf32", False, False),
+    "bfloat16": ("bfloat16", False, False),
+    "bfloat16, compiled": ("bfloat16", True, False),
+    "bfloat16, compiled, fused": ("bfloat16", True, True),
+}
 NONE = "make gpu: torch sees no GPU here, so nothing was measured and nothing was written."
 
 
@@ -112,6 +122,47 @@ def training(here: Device, seed: int, steps: int) -> dict[str, Any]:
     }
 
 
+def step_of(
+    here: Device, config: GPTConfig, texts: int, kind: str, compiled: bool, fused_step: bool
+) -> Callable[[], None]:
+    """One step of training on random tokens, with everything that a rung changes."""
+    torch.manual_seed(0)
+    model = GPT(config).to(here.where)
+    run = torch.compile(model) if compiled else model
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=fused_step, foreach=not fused_step)
+    tokens = torch.randint(config.vocab, (texts, config.longest + 1), device=here.where)
+
+    def work() -> None:
+        torch.backends.cuda.matmul.allow_tf32 = kind == "tf32"
+        with torch.autocast(here.where, torch.bfloat16, enabled=kind == "bfloat16"):
+            scores = run(tokens[:, :-1]).flatten(0, 1)
+            loss = torch.nn.functional.cross_entropy(scores, tokens[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return work
+
+
+def matrix_rate(here: Device, kind: str, n: int) -> float:
+    """Operations a second of one large product in this kind of number: what the machine can do."""
+    torch.backends.cuda.matmul.allow_tf32 = kind == "tf32"
+    A = torch.randn(n, n, device=here.where, dtype=torch.bfloat16 if kind == "bfloat16" else torch.float32)
+    return 2 * n**3 / (1e-3 * milliseconds(lambda: A @ A, here))
+
+
+def ladder(here: Device, config: GPTConfig, texts: int, n: int) -> list[dict[str, Any]]:
+    """A step on each rung: tokens a second, and its products' share of what one large product reaches."""
+    rows = []
+    flops = 6 * texts * costs.multiplications(config, config.longest)  # backward is twice forward
+    for rung, (kind, compiled, fused_step) in RUNGS.items():
+        ms = milliseconds(step_of(here, config, texts, kind, compiled, fused_step), here)
+        share = flops / (1e-3 * ms) / matrix_rate(here, kind, n)
+        told = {"rung": rung, "ms": ms, "tokens_per_second": round(1e3 * texts * config.longest / ms)}
+        rows.append(told | {"share_of_matrix_rate": float(f"{share:.3g}")})
+    return rows
+
+
 def commit() -> str | None:
     """The commit that is measured, if this is a repository."""
     told = subprocess.run(
@@ -120,7 +171,14 @@ def commit() -> str | None:
     return told.stdout.strip() or None
 
 
-def measure(folder: Path, sizes: tuple[int, ...] = SIZES, steps: int | None = None) -> Path | None:
+def measure(
+    folder: Path,
+    sizes: tuple[int, ...] = SIZES,
+    steps: int | None = None,
+    model: GPTConfig | None = None,
+    texts: int = 16,
+    n: int = 8192,
+) -> Path | None:
     """Measure everything and store it; without a GPU do nothing."""
     here = device()
     if not here.is_gpu:
@@ -133,6 +191,7 @@ def measure(folder: Path, sizes: tuple[int, ...] = SIZES, steps: int | None = No
         "precision": [precision(here, kind, seed) for kind in KINDS for seed in SEEDS],
         "cost": [cost(here, n) for n in sizes],
         "training": [training(here, seed, steps) for seed in SEEDS],
+        "ladder": ladder(here, model or gpt2_small(), texts, n),
     }
     seconds = time.perf_counter() - started
     return save_result(

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from attnlib.data.bilingual import corpus
+from attnlib.models.gpt import GPTConfig
 from attnlib.train.device import CPU, Device, device, scale
 from attnlib.train.translation import train_translator, weights_of
 
@@ -83,8 +84,11 @@ def test_without_a_gpu_make_gpu_says_so_and_leaves_nothing(tmp_path, monkeypatch
     assert sorted(ROOT.glob("results/*")) == before
 
 
-def test_the_benchmark_of_the_gpu_measures_all_it_promises(tmp_path, pretended):
-    file = benchmark().measure(tmp_path, sizes=(32, 64), steps=2)
+def test_the_benchmark_of_the_gpu_measures_all_it_promises(tmp_path, pretended, monkeypatch):
+    monkeypatch.setattr(torch, "compile", lambda model: model)  # a compiler takes longer than all the rest
+    small = GPTConfig(vocab=11, longest=5, d_model=8, n_heads=2, n_layers=1)
+    gpu = benchmark()
+    file = gpu.measure(tmp_path, sizes=(32, 64), steps=2, model=small, texts=3, n=16)
     found = json.loads(file.read_text())
     assert all(row["within"] for row in found["precision"]) and len(found["precision"]) == 9
     assert 0 < found["precision"][0]["largest_error"] < found["precision"][-1]["largest_error"]
@@ -93,6 +97,8 @@ def test_the_benchmark_of_the_gpu_measures_all_it_promises(tmp_path, pretended):
         row["fused_ms"] > 0 and row["plain_ms"] > 0 and row["fused_mb"] is None for row in found["cost"]
     )
     assert [(row["seed"], row["steps"]) for row in found["training"]] == [(0, 2), (1, 2), (2, 2)]
+    assert [row["rung"] for row in found["ladder"]] == list(gpu.RUNGS)
+    assert all(row["tokens_per_second"] > 0 < row["share_of_matrix_rate"] for row in found["ladder"])
     assert found["provenance"]["device"] == "no GPU, the CPU in its place"
     assert {"seeds", "command", "versions", "date", "seconds"} <= found["provenance"].keys()
 
