@@ -1,0 +1,68 @@
+"""What a fused chain moves
+
+repair · ★★ · 8 min · 05-training/11-where-the-time-goes
+
+A chain of k operations, number by number, on arrays of one size. Operation i reads the result before it (the first one
+the input) and others[i] further arrays, and writes one result; needed (k,) is True where the backward pass will want
+that result. The function should return how many numbers are moved for each number of an array: if the operations run
+one by one, and if one loop does them all. It is too good in both. Two lines are wrong; repair both.
+
+1. Follow one number of an operation that runs alone: where does it come from, and where does its result go?
+2. A loop keeps results at hand until the next operation has used them. Is that long enough for all of them?
+3. One line forgets to write; another writes the last result alone.
+
+So fusing saves most where nobody needs what lies between: in use, and where the backward pass computes it again.
+"""
+
+import numpy as np
+
+
+def moved_numbers(others, needed):
+    """Numbers moved one by one, and by one loop; others (k,), needed (k,)."""
+    one_by_one = (others + 2).sum()
+    written = needed[:-1].sum() + 1
+    one_loop = 1 + others.sum() + written
+    return np.array([one_by_one, one_loop])
+
+
+def step_by_step(others, needed):
+    alone, loop = 0, 1
+    for i, more in enumerate(others):
+        alone += 1 + more + 1
+        loop += more + int(needed[i] or i == len(others) - 1)
+    return np.array([alone, loop])
+
+
+def cases(rng):
+    return {
+        "three operations": (np.array([0, 1, 0]), np.array([True, False, False])),
+        "the last is needed": (np.array([1, 0, 2, 0]), np.array([False, True, True, True])),
+        "nothing is needed": (np.array([0, 0, 1, 0, 1]), np.zeros(5, dtype=bool)),
+        "all is needed": (np.array([1, 1, 0]), np.ones(3, dtype=bool)),
+        "one operation": (np.array([2]), np.array([False])),
+        "any": (rng.integers(0, 3, size=9), rng.random(9) < 0.4),
+    }
+
+
+GIVEN = ("alone, nothing is written", "the loop writes the last result alone")
+VARIANTS = """
+    step_by_step
+    written = needed[:-1].sum() + 1 => written = needed.sum() + (not needed[-1])
+"""
+MISTAKES = """
+alone, nothing is written | An operation that runs alone writes its result to memory.
+    (others + 2) => (others + 1)
+the loop writes the last result alone | What the backward pass will want is written, too.
+    written = needed[:-1].sum() + 1 => written = 1
+the last result twice | The last result is written once, whether the backward pass wants it or not.
+    written = needed[:-1].sum() + 1 => written = needed.sum() + 1
+the last result is not written | The last result is what the chain is for: it is always written.
+    written = needed[:-1].sum() + 1 => written = needed.sum()
+the further arrays are not read | The loop saves what the operations pass on among themselves. Further arrays come from
+  memory as before.
+    1 + others.sum() + written => 1 + written
+what is kept is read again | The loop has the result at hand: it is written for later and not read here.
+    1 + others.sum() + written => others.sum() + 2 * written
+the other way around | First the operations one by one, then the loop.
+    [one_by_one, one_loop] => [one_loop, one_by_one]
+"""

@@ -1,0 +1,85 @@
+"""A noise scale for nothing
+
+write · ★★ · 10 min · 05-training/11-where-the-time-goes
+
+p workers have each taken the mean gradient of `rows` rows of their own; before they average them, one may look:
+g (p, n). So one step has batches of two sizes, those of the workers and that of all. Return the estimate of the noise
+scale that follows from this one step, in rows.
+
+1. Which squared length belongs to batches of `rows` rows, and which to the batch of p times as many?
+2. Two equations: the squared length of the true gradient, plus the noise of a row over the batch.
+3. Mean the squared lengths of the workers, not their lengths; and the length of the mean is not that of the true
+   gradient: its share of the noise is taken off.
+
+Data parallel training has these two lengths anyway, so the noise scale can be watched for the price of a sum. One step
+tells little: both equations' sides are averaged over many steps before they are solved.
+"""
+
+import numpy as np
+
+from attnlib.exercises.kit.drawing import drawn
+
+
+def noise_of_workers(g, rows):
+    """The noise scale in rows, from the gradients g (p, n) of one step."""
+    p = len(g)
+    small = (g**2).sum(axis=1).mean()
+    large = (g.mean(axis=0) ** 2).sum()
+    true = (p * large - small) / (p - 1)
+    noise = rows * (small - large) * p / (p - 1)
+    return noise / true
+
+
+def by_the_variance(g, rows):
+    noise = rows * np.var(g, axis=0, ddof=1).sum()
+    middle = g.mean(axis=0)
+    return noise / (middle @ middle - noise / (rows * len(g)))
+
+
+def by_pairs(g, rows):
+    products = g @ g.T
+    p = len(g)
+    true = (products.sum() - np.trace(products)) / (p * (p - 1))
+    return rows * (np.trace(products) / p - true) / true
+
+
+def cases(rng):
+    def workers(p, n, rows, noise):
+        (true,) = drawn(rng, n)
+        return true + noise * rng.normal(size=(p, n)), rows
+
+    return {
+        "two workers": (np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 1.0]]), 4),
+        "four workers": workers(4, 6, 8, 0.7),
+        "one row each": workers(7, 5, 1, 0.5),
+        "as many numbers as workers": workers(5, 5, 3, 0.4),
+        "much noise": workers(40, 6, 2, 2.0),
+    }
+
+
+VARIANTS = """
+    by_the_variance
+    by_pairs
+"""
+MISTAKES = """
+the mean taken for the truth | The mean over the workers still has its share of the noise, and is longer than the true
+  gradient.
+    true = (p * large - small) / (p - 1) => true = large
+the workers taken for the truth | The gradients of the workers have most noise of all.
+    true = (p * large - small) / (p - 1) => true = small
+counted in workers | This counts workers. A worker has `rows` rows.
+    noise = rows * (small => noise = (small
+counted in batches | The noise is that of a row, not that of a whole batch times its rows twice.
+    noise = rows * (small => noise = p * rows * (small
+the spread around their own mean | Around their own mean the workers differ less than around the true gradient: divide
+  by one less than there are.
+    (small - large) * p / (p - 1) => (small - large)
+upside down | The noise stands above, the true gradient below.
+    return noise / true => return true / noise
+lengths in place of squares | Squared lengths add up, lengths do not.
+    small = (g**2).sum(axis=1).mean() => small = np.sqrt((g**2).sum(axis=1)).mean() ** 2
+the noise alone | This is the noise of a row. The scale is its ratio to the true gradient.
+    return noise / true => return noise
+a ratio of lengths | The scale is a ratio of squares.
+    return noise / true => return np.sqrt(noise / true)
+"""

@@ -1,0 +1,42 @@
+"""Eight times the batch
+
+predict · ★ · 5 min · 05-training/11-where-the-time-goes
+
+A training with batches of 64 rows comes to some loss in 1,000 steps. Its noise scale is 256 rows. If it stays that,
+how many steps will batches of 512 rows need to the same loss?
+
+1. How many steps would the largest batches need?
+2. A batch of 64 rows needs 1 + 256 / 64 times as many as these.
+3. Then the same formula for 512.
+
+Eight times the rows in a step, and less than a third of the steps: 153,600 rows are read in place of 64,000. Whether
+that is a bargain depends on what is scarce, the time or the rows.
+"""
+
+NOISE, BEFORE, AFTER, STEPS = 256, 64, 512, 1000
+
+
+def answer():
+    fewest = STEPS / (1 + NOISE / BEFORE)
+    return fewest * (1 + NOISE / AFTER)
+
+
+WITHIN = 0.5
+MISTAKES = """
+as many rows in all | That would be right far below the noise scale. 512 rows lie above it.
+    = STEPS * BEFORE / AFTER
+the fewest | So many steps need batches without end. With 512 rows half a noise scale is left.
+    = STEPS / (1 + NOISE / BEFORE)
+the first factor forgotten | The 1,000 steps are not the fewest: batches of 64 rows need more than these.
+    = STEPS * (1 + NOISE / AFTER)
+divided by the second factor | The smaller the batch, the more steps: first the fewest, then times the factor.
+    = STEPS / (1 + NOISE / AFTER)
+a root | The root belongs to the rate of some rules of thumb, not to the steps.
+    = STEPS * (BEFORE / AFTER) ** 0.5
+nothing changes | 64 rows lie below the noise scale, so more rows help.
+    = STEPS
+upside down | The noise scale is divided by the batch, not the batch by the noise scale.
+    = STEPS / (1 + BEFORE / NOISE) * (1 + AFTER / NOISE)
+rows in place of steps | Asked for is the number of steps.
+    = STEPS / (1 + NOISE / BEFORE) * (1 + NOISE / AFTER) * AFTER
+"""
