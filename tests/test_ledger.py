@@ -29,6 +29,11 @@ def test_chapter_1_has_the_rows_that_belong_to_it() -> None:
     assert len(set(SYLLABUS["01 foundations"])) == len(SYLLABUS["01 foundations"])
 
 
+def test_each_chapter_has_the_rows_that_it_owes() -> None:
+    has = {chapter: sorted(row.id for row in ROWS.values() if row.chapter == chapter) for chapter in SYLLABUS}
+    assert has == {chapter: sorted(ids) for chapter, ids in SYLLABUS.items()}
+
+
 def test_rows_say_what_they_say_in_few_words() -> None:
     long = [row.id for row in ROWS.values() if len(row.text.split()) > 60 or len(row.correct.split()) > 60]
     assert not long
