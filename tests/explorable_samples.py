@@ -43,6 +43,7 @@ SAMPLES = {
     ),
     "OptimiserRace": lambda: explorables.OptimiserRace(angle=30, steps=25),
     "PermutedTokens": lambda: explorables.PermutedTokens(WORDS, VECTORS, order=[2, 0, 1]),
+    "PipelineSchedule": lambda: explorables.PipelineSchedule(schedule="1F1B", workers=3, parts=5),
     "QueryInThePlane": lambda: explorables.QueryInThePlane(*three_tokens(), np.array([1.0, 2.0])),
     "ScheduleDesigner": lambda: explorables.ScheduleDesigner(steps=60, warmup=15),
     "ScoresAndWidth": lambda: explorables.ScoresAndWidth(d_k=64),
@@ -101,6 +102,11 @@ MOVES = {
         {"order": [1, 0, 2], "position": 1, "mask": "causal"},
         "w.position, w.gaps().round(3).tolist()",
         {"order": [0, 1, 2]},
+    ),
+    "PipelineSchedule": (
+        {"workers": 5, "schedule": "GPipe", "tick": 9, "parts": 7},
+        "w.tick, w.kept(), round(w.waiting(), 3), w.table().tolist()",
+        {"schedule": "1F1B", "parts": 2},
     ),
     "QueryInThePlane": ({"q": [0, -1.5]}, "w.q, w.output()[1].round(3).tolist()", {"q": [1.0, 0.0]}),
     "ScheduleDesigner": (

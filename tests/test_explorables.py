@@ -34,7 +34,7 @@ from attnlib.metrics.curves import first_below
 from attnlib.models.course import course_tokenizer
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.transformer import Block, FeedForward
-from attnlib.reference import floats, positional
+from attnlib.reference import floats, pipeline, positional
 from attnlib.reference.attention import attend
 from attnlib.reference.losses import smoothed_over_all
 from attnlib.reference.ops import entropy, masked_softmax, softmax, softmax_jacobian, softmax_with_temperature
@@ -44,6 +44,7 @@ from attnlib.viz.explorables import block_flow, mask_painter, merge_steps
 from attnlib.viz.explorables import scores_and_width as width
 from attnlib.viz.explorables.base import FOLDER, LARGEST, Explorable
 from attnlib.viz.explorables.float_formats import FORMATS as FLOAT_FORMATS
+from attnlib.viz.explorables.pipeline_schedule import SCHEDULES as PIPELINES
 from attnlib.viz.explorables.schedule_designer import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -563,6 +564,21 @@ def test_the_numbers_beside_one_are_numpys_neighbours(name, kind, rng):
             beside = tuple(float(np.nextafter(y, kind(end))) for end in (-np.inf, np.inf))
         if np.isfinite(y):
             assert picture.beside() == beside, x
+
+
+def test_a_pipeline_is_the_table_of_the_reference_tick_by_tick(tmp_path):
+    sizes = [(p, m) for p in range(1, 9) for m in range(1, 17)]
+    expression = (
+        "sizes.map(([p, m_]) => Object.values(m.schedules).map((of) => { const table = of(p, m_); "
+        "return [table, m.kept(table), m.waiting(table), m.bubble(p, m_), m.keeping(table)]; }))"
+    )
+    found = in_node(explorables.PipelineSchedule, expression, tmp_path, sizes=sizes)
+    for (p, parts), both in zip(sizes, found, strict=True):
+        for name, (table, kept, waiting, bubble, keeping) in zip(PIPELINES, both, strict=True):
+            picture = explorables.PipelineSchedule(schedule=name, workers=p, parts=parts)
+            assert table == picture.table().tolist() and kept == picture.kept(), (name, p, parts)
+            close([waiting, bubble], [picture.waiting(), pipeline.bubble(p, parts)])
+            assert keeping == np.sign(table).cumsum(axis=1).tolist()
 
 
 def test_turned_hands_turn_and_score_as_the_reference_does(tmp_path):

@@ -28,6 +28,7 @@ from attnlib.viz.explorables.mask_painter import MaskPainter
 from attnlib.viz.explorables.merge_steps import MergeSteps
 from attnlib.viz.explorables.optimiser_race import OptimiserRace
 from attnlib.viz.explorables.permuted_tokens import PermutedTokens
+from attnlib.viz.explorables.pipeline_schedule import PipelineSchedule
 from attnlib.viz.explorables.query_in_the_plane import QueryInThePlane
 from attnlib.viz.explorables.schedule_designer import ScheduleDesigner
 from attnlib.viz.explorables.scores_and_width import ScoresAndWidth
@@ -47,6 +48,7 @@ __all__ = [
     "MergeSteps",
     "OptimiserRace",
     "PermutedTokens",
+    "PipelineSchedule",
     "QueryInThePlane",
     "ScheduleDesigner",
     "ScoresAndWidth",
