@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,6 +55,11 @@ def double(x):
     """Twice x."""
     y = 2 * x
     return y + 1 - 1
+
+
+def above_two(x):
+    """Where x is above two."""
+    return x > 2
 
 
 PLANTED = CodeExercise(
@@ -548,6 +554,20 @@ def test_a_tensor_is_right_where_an_array_is_asked_for():
     found = graded(lambda x: torch.as_tensor(2 * x))
     assert found.passed and "your tensor does as well" in found.message
     assert graded(lambda x: torch.as_tensor(3 * x)).named == graded(lambda x: 3 * x).named
+
+
+def test_floats_that_are_whole_are_right_where_whole_numbers_are_asked_for():
+    def planted(solution):
+        whole = {"three": (np.array([3, 1, 2]),), "four": (np.array([5, 2, 4, 4]),)}
+        return replace(PLANTED, solution=solution, cases=lambda rng: whole, mistakes=())
+
+    found = graded(lambda x: 2.0 * x, planted(double))
+    assert found.passed and "float64 where int64 was expected" in found.message
+    assert not graded(lambda x: 2.0 * x + 0.3, planted(double)).passed
+    found = graded(lambda x: x > 2, planted(double))
+    assert "is bool, expected int64" in found.message and not found.named
+    found = graded(lambda x: 1.0 * (x > 2), planted(above_two))
+    assert found.named == ("numbers, not True and False",)
 
 
 def test_an_array_worked_out_by_hand():

@@ -93,6 +93,13 @@ def whole(x: Any) -> Any:
     return x
 
 
+def truth(x: Any) -> Any:
+    """An array of True and False; anything else is none."""
+    if getattr(getattr(x, "dtype", None), "kind", "") != "b":
+        raise TypeError("an array of True and False")
+    return x
+
+
 def ratio(x: Any, axis: int) -> Any:
     return x / x.sum(axis=axis, keepdims=True)
 
@@ -117,8 +124,8 @@ RESULTS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("one too many", "Each number is larger by one.", lambda x: x + 1),
     ("one too few", "Each number is smaller by one.", lambda x: x - 1),
     ("True and False exchanged", "Everything is True that should be False, and the other way round.", lambda x: ~x),
-    ("numbers, not True and False", "The pattern is right, but booleans are asked for.", lambda x: x * 1.0),
-    ("an additive mask", "The pattern is right, but booleans are asked for.", lambda x: np.where(x, 0.0, -np.inf)),
+    ("numbers, not True and False", "The pattern is right, but booleans are asked for.", lambda x: truth(x) * 1.0),
+    ("an additive mask", "Booleans are asked for.", lambda x: np.where(truth(x), 0.0, -np.inf)),
     ("the result is transposed", "Rows and columns of the result are exchanged.", transposed),
     ("a softmax of the result", "A softmax over the last axis was taken, which was not asked for.", softmaxed),
     ("rows that sum to one", "Each row was divided by its sum.", lambda x: ratio(x, -1)),

@@ -58,4 +58,6 @@ def start_of(one: Exercise) -> str:
     head = f'{quotes}{one.title}\n\n{one.task}\n"""\n\n'
     if isinstance(one, CodeExercise):
         return f'{head}{one.preamble}\nfrom attnlib.exercises import exercise\n\n\n@exercise("{one.id}")\n{one.stub}'
-    return f'{head}from attnlib.exercises import check\n\ncheck("{one.id}", ...)\n'
+    choices = "".join(f'# "{choice}"\n' for choice in one.choices) if isinstance(one, AnswerExercise) else ""
+    asked = f"# One of these:\n{choices}" if choices else ""
+    return f'{head}from attnlib.exercises import check\n\n{asked}check("{one.id}", ...)\n'

@@ -101,13 +101,9 @@ def same(one: Outcome, other: Outcome, rtol: float, atol: float) -> bool:
 
 
 def same_type(got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether a type of numbers will do: any width, whole numbers for floats, 2.0 for a single 2."""
+    """Whether a type of numbers will do: any width, whole numbers for floats, 2.0 for 2."""
     kinds = got.dtype.kind + want.dtype.kind
-    return (
-        got.dtype == want.dtype
-        or kinds in ("ff", "ii", "iu", "ui", "if", "uf", "cc")
-        or (got.ndim == 0 and kinds == "fi")
-    )
+    return got.dtype == want.dtype or kinds in ("ff", "ii", "iu", "ui", "if", "uf", "fi", "fu", "cc")
 
 
 def adapted(got: Outcome, want: Outcome) -> Outcome:

@@ -115,7 +115,7 @@ def noted(exercise: CodeExercise, evidence: Evidence) -> list[Part]:
     notes = dict.fromkeys(note for outcome in evidence.outcomes for note in outcome.notes)
     for got, want in zip(evidence.outcomes, naming.expected(exercise), strict=True):
         for a, b in zip(got.arrays, want.arrays, strict=True):
-            if a.dtype != b.dtype and a.dtype.kind + b.dtype.kind in ("ff", "if", "uf"):
+            if a.dtype != b.dtype and a.dtype.kind + b.dtype.kind in ("ff", "if", "uf", "fi", "fu"):
                 notes[
                     f"A note: your result is {a.dtype} where {b.dtype} was expected. The numbers are right."
                 ] = None
