@@ -12,8 +12,8 @@ in bytes; of several that are as good, the largest k.
 2. While a group is worked on: k insides, and k - 1 inputs more.
 3. The peak is layers / k · entering + k · inside + (k - 1) · entering. Try each k that divides.
 
-With inside as large as entering, the best k is near the root of the number of layers: so the rule of the textbooks. A
-layer of a transformer keeps a dozen or more times what enters it, and then the best group is one layer.
+If a layer keeps nothing but what enters it, the best k is near the root of the number of layers: so the rule of the
+textbooks. A layer of a transformer keeps a dozen or more times what enters it, and then the best group is one layer.
 """
 
 import numpy as np
@@ -48,6 +48,11 @@ def as_arrays(layers, entering, inside):
     return int(k[peak.argmin()]), float(peak.min())
 
 
+def by_the_root(layers, entering, inside):
+    k = round(layers**0.5)
+    return k, layers / k * entering + k * inside + (k - 1) * entering
+
+
 def cases(rng):
     return {
         "a small model": (12, 1.0, 3.0),
@@ -58,6 +63,7 @@ def cases(rng):
         "two that are as good": (2, 4.0, 0.0),
         "thirteen": (13, 8.0, 3.0),
         "nothing inside": (16, 4.0, 0.0),
+        "nothing inside, and two as good": (12, 4.0, 0.0),
         "many": (60, 7.0, 2.0),
     }
 
@@ -79,6 +85,17 @@ an input for each layer | Only what enters each group is kept, not what enters e
     layers // k * entering => layers * entering
 groups that do not divide | The groups have k layers each, so k must divide the number of layers.
     if layers % k == 0 => if layers
+    layers // k * entering => -(-layers // k) * entering ;; if layers % k == 0 => if layers
 the smallest of equals | Of groups that are as good, the largest is asked for: it keeps fewer inputs.
     return max(k for k => return min(k for k
+one input more in the group | What enters the second, the third and so on to the last layer of the group is there: k - 1
+  inputs, not one.
+    layers // k * entering + k * inside + (k - 1) * entering => entering * (layers // k) + k * inside + entering
+groups for layers | k is how many layers a group has, and not how many groups there are.
+    layers // k * entering + k * inside + (k - 1) * entering
+        => k * entering + inside * (layers // k) + (layers // k - 1) * entering
+the root of the layers | That rule holds where nothing is kept inside a layer, and its k need not divide.
+    by_the_root
+all layers in one group are left out | One group of all layers is a choice, too.
+    range(1, layers + 1) => range(1, max(layers, 2))
 """

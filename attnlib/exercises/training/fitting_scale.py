@@ -17,7 +17,7 @@ practice the scale is found by trying, and lies a little below this one most of 
 
 import numpy as np
 
-RETURNS = ("the scale", "the share that is lost")
+RETURNS = ("scale", "share that is lost")
 
 
 def fitting_scale(g, largest, smallest):
@@ -75,6 +75,9 @@ the scale the wrong way round | That is one over the scale. Small gradients need
     = 2.0 ** np.floor(np.log2(largest / size.max())) => = 2.0 ** np.floor(np.log2(size.max() / largest))
 decided by the smallest number | The largest number decides: it would be the first to overflow.
     size.max() => size[size > 0].min()
+    np.floor(np.log2(largest / size.max())) => np.ceil(np.log2(smallest / size[size > 0].min()))
+decided by the length | Each number has to fit, and not the length of all of them.
+    size.max() => np.linalg.norm(g)
 lost without the scale | The share was counted without the scale. Counted is what is lost with it.
     scale * size <= => size <=
 zeros are counted | What is zero by itself is not lost.
@@ -87,4 +90,17 @@ a share of what is not zero | The share is that of all k numbers.
     lost.mean() => lost.sum() / (size > 0).sum()
 what is kept | That is the share that is not lost.
     lost.mean() => 1 - lost.mean()
+    scale * size <= smallest / 2 => scale * size > smallest / 2
+half of the smallest itself | What is exactly half of `smallest` becomes zero, too.
+    scale * size <= smallest / 2 => scale * size < smallest / 2
+the largest itself | A number may be exactly as large as `largest`.
+    np.floor(np.log2(largest / size.max())) => (np.ceil(np.log2(largest / size.max())) - 1)
+bounds of its own | The scale may be less than one, and more than 65,536.
+    = 2.0 ** np.floor(np.log2(largest / size.max())) => = max(1.0, 2.0 ** np.floor(np.log2(largest / size.max())))
+    = 2.0 ** np.floor(np.log2(largest / size.max())) => = min(65536.0, 2.0 ** np.floor(np.log2(largest / size.max())))
+the exponent | That is the exponent. Asked for is the power of two.
+    return scale, => return np.log2(scale),
+another base | A power of two is asked for, and its exponent is a logarithm to the base two.
+    2.0 ** np.floor(np.log2(largest => 10.0 ** np.floor(np.log10(largest
+    np.log2(largest => np.log(largest
 """

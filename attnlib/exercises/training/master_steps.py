@@ -17,7 +17,7 @@ training with few bits is not one with small errors in each step: its errors are
 
 import numpy as np
 
-RETURNS = ("what is kept", "what is used")
+RETURNS = ("kept numbers", "used numbers")
 
 
 def master_steps(W, t, rate, n, grid):
@@ -53,6 +53,18 @@ def updates_of_what_is_used(W, t, rate, n, grid):
     return W, W
 
 
+def all_in_the_format(W, t, rate, n, grid):
+    W = np.round(W / grid) * grid
+    for _ in range(n):
+        W = np.round((W - rate * (W - t)) / grid) * grid
+    return W, W
+
+
+def first_gradient(W, t, rate, n, grid):
+    W = W - n * rate * (np.round(W / grid) * grid - t)
+    return W, np.round(W / grid) * grid
+
+
 def cases(rng):
     def case(k, rate, n, grid, far=3):
         W = rng.normal(size=k)
@@ -76,6 +88,7 @@ MISTAKES = """
 no master copy | What is kept was rounded behind each step. What is smaller than half a step of the grid is lost then.
     W = W - rate * gradient => W = np.round((W - rate * gradient) / grid) * grid
     updates_of_what_is_used
+    all_in_the_format
 the gradient sees what is kept | The gradient is that of the forward pass, which uses the rounded numbers.
     gradient = np.round((used - t) / grid) * grid => gradient = W - t
 the update is rounded | The update was rounded to the format. It goes to what is kept in full.
@@ -86,6 +99,23 @@ used is not rounded | What is used is in the format.
     return W, np.round(W / grid) * grid => return W, W
 rounded down | Each number is rounded to the nearest multiple, not to the one below.
     np.round => np.floor
+rounded towards zero | Each number is rounded to the nearest multiple, not to the one nearer to zero.
+    np.round => np.trunc
+decimals for multiples | Rounded to two decimals are the multiples of 0.01. Those of `grid` are asked for.
+    np.round(W / grid) * grid => np.round(W, 2)
+    np.round(W / grid) * grid => np.round(W, 2) ;; np.round((used - t) / grid) * grid => used - t
+multiplied where it is divided | Divide by `grid`, round, multiply with it again: the other order gives multiples of one
+  over `grid`.
+    np.round(W / grid) * grid => np.round(W * grid) / grid
+    np.round(W / grid) * grid => np.round(W * grid) / grid ;; np.round((used - t) / grid) * grid => used - t
+the update starts from what is used | The update goes to what is kept. From what is used, small amounts are lost.
+    W = W - rate => W = used - rate
+the first gradient for all steps | Each step has a gradient of its own, because what is used has moved.
+    first_gradient
+a mean | The squared distance is a sum; this is the gradient of a mean.
+    W - rate * gradient => W - rate * gradient / len(W)
+the sign of the gradient | Of the squared distance the gradient is the difference, and not its sign alone.
+    gradient = np.round((used - t) / grid) * grid => gradient = np.sign(used - t)
 uphill | A step goes against the gradient.
     W = W - rate => W = W + rate
 twice the gradient | Of half the squared distance the gradient is the difference, without a two.
