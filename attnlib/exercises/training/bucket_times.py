@@ -46,12 +46,27 @@ def by_recursion(sizes, arrival, most):
     return np.array(times)
 
 
+def whatever_fits(sizes, arrival, most):
+    left, times = list(range(len(sizes)))[::-1], []
+    while left:
+        bucket, held = [], 0
+        for one in left:
+            if not bucket or held + sizes[one] <= most:
+                bucket.append(one)
+                held += sizes[one]
+        left = [one for one in left if one not in bucket]
+        times.append(1 + max(list(arrival).index(one) for one in bucket))
+    return np.array(times)
+
+
 def cases(rng):
     return {
         "three buckets": (np.array([5, 3, 2, 4, 1]), np.array([4, 2, 3, 0, 1]), 6),
         "in the order of the buckets": (np.array([2, 2, 2, 2]), np.array([3, 2, 1, 0]), 4),
         "one is larger than a bucket": (np.array([3, 9, 2, 2]), np.array([3, 1, 2, 0]), 5),
         "a bucket exactly full": (np.array([4, 1, 3, 2, 3]), np.array([2, 4, 3, 0, 1]), 5),
+        "the last is larger than a bucket": (np.array([2, 2, 9]), np.array([2, 0, 1]), 5),
+        "a small one behind a large one": (np.array([2, 4, 3]), np.array([2, 1, 0]), 5),
         "one bucket": (np.array([1, 2, 3]), np.array([1, 2, 0]), 50),
         "shuffled": (rng.integers(1, 6, size=8), rng.permutation(8), 7),
     }
@@ -72,10 +87,26 @@ arrival read as times | arrival says which parameter comes at each time, not at 
     np.argsort(arrival) + 1 => np.asarray(arrival) + 1
 a bucket runs over | A new bucket begins before one would be above `most`, not after.
     held + sizes[one] > most => held > most
+    held + sizes[one] > most => held >= most
 a full bucket is closed too early | A bucket may have exactly `most`.
     held + sizes[one] > most => held + sizes[one] >= most
 the fullness is not forgotten | A new bucket is empty.
             held = 0 => pass
 how many it has itself | Count all gradients that are there, not those of the bucket.
     max(when[bucket]) => len(bucket)
+an empty bucket | A parameter larger than `most` fills a bucket alone. None is sent empty before it.
+    if buckets[-1] and held => if held ;; max(when[bucket]) => max([0, *when[bucket]])
+filled with what fits | A new bucket begins where the next parameter has no room, even if a later one still fits.
+    whatever_fits
+in the order of arrival | Buckets are filled from the last parameter to the first, before any gradient has come.
+    for one in range(len(sizes) - 1, -1, -1) => for one in arrival
+waiting for the bucket before | Each bucket waits here for the one before, as in most libraries. Asked for is when its
+  own gradients are there.
+    np.array([max(when[bucket]) for bucket in buckets])
+        => np.maximum.accumulate([max(when[bucket]) for bucket in buckets])
+sorted by time | One number for each bucket, in the order in which they are filled.
+    np.array([max(when[bucket]) for bucket in buckets]) => np.sort([max(when[bucket]) for bucket in buckets])
+as if they came from the last to the first | So it would be if the gradients came from the last parameter to the first.
+  They come in the order `arrival`.
+    np.array([max(when[bucket]) for bucket in buckets]) => np.cumsum([len(bucket) for bucket in buckets])
 """

@@ -38,6 +38,21 @@ def from_the_start(held):
     return out
 
 
+def complete_ones_alone(held):
+    out = np.zeros_like(held)
+    for r in range(len(held)):
+        out[r, r - 1] = held[:, r - 1].sum(axis=0)
+    return out
+
+
+def open_ring(held):
+    held, p = held.copy(), len(held)
+    for step in range(p - 1):
+        for r in range(1, p - step):
+            held[r - 1, r + step] += held[r, r + step]
+    return held
+
+
 def cases(rng):
     return {
         name: tuple(drawn(rng, (p, p, n)))
@@ -70,4 +85,16 @@ one step is missing | It takes p - 1 steps until a piece has met all workers.
 the sum for everybody | That is the end of the whole all-reduce. Behind the adding steps only one piece of each
   worker is complete.
     = np.broadcast_to(held.sum(axis=0), held.shape).copy()
+a piece later | The first piece that worker r sends is its piece r.
+    (r + step) % p => (r + step + 1) % p
+nothing is left behind | Sending copies: a worker goes on holding what it has sent.
+    complete_ones_alone
+the complete pieces alone | Asked for is all that each worker holds, complete or not.
+    = held.sum(axis=0)
+a mean | The pieces are added. Nobody has divided yet.
+    return held => return held / p
+the axes exchanged | The first axis of held is the worker, the second one the piece.
+    held[r, (r + step) % p] => held[(r + step) % p, r] ;; held[r - 1, (r + step) % p] => held[(r + step) % p, r - 1]
+the ring is open | Worker 0 sends, too: to the last worker. And behind the last piece comes the first.
+    open_ring
 """

@@ -25,12 +25,22 @@ def answer():
 
 WITHIN = 0
 MISTAKES = """
-the whole time | That is the number of all ticks one way, m + p - 1.
+the ticks of the work alone | That is 7 over 0.05. The waste is compared with all ticks, m + p - 1, and not with the m
+  ticks of work alone.
     = 100 * (P - 1) // PERCENT
+    = 100 * (P - 1) // PERCENT + 1
 the workers themselves | The last worker waits p - 1 ticks, not p.
     = 100 * P // PERCENT - P
-over the work alone | Waiting is compared with the whole time, and not with the time of work.
-    = 100 * (P - 1) // PERCENT + 1
+    = 100 * P // PERCENT
+one too few | With that many, 7 of 139 ticks are wasted: a little more than 5 percent.
+    = 100 * (P - 1) // PERCENT - P
+as many as workers | With 8 micro-batches, 7 of 15 ticks are wasted.
+    = P
+one tick is wasted | The last worker waits 7 ticks, and not one.
+    = 100 // PERCENT
+    = 100 // PERCENT - 1
+both ways | The way back has the same share of waiting as the way up, so it changes nothing.
+    = 200 * (P - 1) // PERCENT - 2 * (P - 1)
 one more than needed | At most 5 percent: exactly 5 is allowed.
     = 100 * (P - 1) // PERCENT - P + 2
 """

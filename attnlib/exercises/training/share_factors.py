@@ -47,15 +47,25 @@ VARIANTS = """
     share = tokens / tokens.sum() => share = tokens / tokens.mean() / len(tokens)
 """
 MISTAKES = """
-shares of the whole | These are the parts of a sum. The library divides by p once more.
+ready for a sum | These are the parts of a sum, for a library that adds. This one takes the mean: it divides by p.
     len(tokens) * share => share
+divided by p | The library divides by p. What is handed in has to be larger by p, and not smaller.
+    return len(tokens) * share[:, None] * means => return means * share[:, None] / len(tokens)
 all shares alike | As they are, a token of a small share weighs more than one of a large share.
     = means
-the sum in place of the mean | These make the mean of the workers the sum over all tokens: a step as many times too long
-  as there are tokens.
+the sum in place of the mean | These are sums over tokens. Nobody divides them by the number of all tokens, so the step
+  is far too long.
     tokens / tokens.sum() => 1.0 * tokens
+    tokens / tokens.sum() => tokens / len(tokens)
 the mean itself | This is what should come out behind the library, and no worker knows it before.
     = np.broadcast_to(tokens @ means / tokens.sum(), means.shape)
 p forgotten, tokens not | A worker's sum over its tokens is divided by all tokens, not by its own square.
     tokens / tokens.sum() => tokens**2 / (tokens**2).sum()
+the wrong way round | A worker with many tokens counts more, and not less.
+    tokens / tokens.sum() => 1 / tokens / len(tokens)
+    tokens / tokens.sum() => tokens.mean() / tokens / len(tokens)
+the length of a gradient for p | The library divides by the number of workers, and not by the length of a gradient.
+    len(tokens) * share => means.shape[1] * share
+compared with the largest | Tokens are compared with their mean over the workers, and not with the most that one has.
+    tokens / tokens.sum() => tokens / tokens.max() / len(tokens)
 """

@@ -34,6 +34,11 @@ def without_workers(X, W_1, b_1, W_2, b_2, p):
     return np.where(X @ W_1 + b_1 > 0, X @ W_1 + b_1, 0) @ W_2 + b_2
 
 
+def own_rows_alone(X, W_1, b_1, W_2, b_2, p):
+    parts = zip(np.split(X, p), np.split(np.arange(len(W_2)), p), strict=True)
+    return np.concatenate([np.maximum(x @ W_1[:, u] + b_1[u], 0) @ W_2[u] + b_2 for x, u in parts])
+
+
 def cases(rng):
     def parts(n, d, h, p):
         return *drawn(rng, (n, d), (d, h), (h,), (h, d), (d,)), p
@@ -62,10 +67,26 @@ the last bias is gone | The last bias is added once, behind the sum, and not at 
     total + b_2 => total
 the gather runs backwards | The rows of the last worker stand first.
     parts[r] => parts[p - 1 - r]
+the gather begins with the last worker | The rows of the last worker stand first, and then those of worker 0.
+    parts[r] => parts[r - 1]
+one worker's rows for all | Each worker has rows of its own; here those of worker 0 stand everywhere.
+    parts[r] => parts[0]
 no bend | Negative hidden numbers must become zero.
     np.maximum(X @ W_1[:, units] + b_1[units], 0) => (X @ W_1[:, units] + b_1[units])
 the first bias is gone | Each worker adds its part of the first bias.
     X @ W_1[:, units] + b_1[units] => X @ W_1[:, units]
 the mean of the workers | The parts are summed over the workers, not averaged.
     H @ W_2[units] => H @ W_2[units] / p
+the last bias twice | The last bias is added once.
+    total + b_2 => total + 2 * b_2
+a part of the first bias | Each worker has its own units, and adds their whole bias.
+    b_1[units] => b_1[units] / p
+the bend behind the sum | The ReLU stands between the two maps, and not behind them.
+    np.maximum(X @ W_1[:, units] + b_1[units], 0) => (X @ W_1[:, units] + b_1[units])
+        ;; return np.concatenate(gathered) => return np.maximum(np.concatenate(gathered), 0)
+each worker its own rows | Each row needs the units of all workers. Here each worker has worked on its own rows alone.
+    own_rows_alone
+a stack of parts | The parts stand one below the other: (n, d).
+    return np.concatenate(gathered) => return np.array(gathered)
+    return np.concatenate(gathered) => return np.concatenate(gathered, axis=1)
 """
