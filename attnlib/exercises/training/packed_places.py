@@ -65,6 +65,20 @@ def mean_report(dX, place, longest):
     return d_places / np.maximum(times, 1)[:, None]
 
 
+def first_report(dX, place, longest):
+    d_places = np.zeros((longest, dX.shape[-1]))
+    rows, first = np.unique(place, return_index=True)
+    d_places[rows] = dX.reshape(-1, dX.shape[-1])[first]
+    return d_places
+
+
+def word_by_word(dX, place, longest):
+    d_places = np.zeros((longest, dX.shape[-1]))
+    for i in range(dX.shape[1]):
+        d_places[place[:, i]] += dX[:, i]
+    return d_places
+
+
 def per_text(dX, place, longest):
     return slope_of_places(dX, place, longest) / len(dX)
 
@@ -83,18 +97,30 @@ VARIANTS = """
     by_matrix
 """
 MISTAKES = """
-one report of several | Where a row of the table is read several times, only the last report was added. With an array of
+one report of several | Where a row of the table is read several times, only one report was added. With an array of
   numbers as index, `+=` writes each row once.
     last_report
     each_text_once
+    word_by_word
+    first_report
 the texts are not packed | Row i of the table got what stands at word i. But there another text may have begun.
     not_packed
 a mean of the reports | A slope is a sum over all that read the row, however many they are.
     mean_report
 divided by the rows | The mean over the batch is in dX already: the loss was divided once, at the top.
     per_text
+    = slope_of_places(dX, place, longest) / place.size
 as long as the row | The table has `longest` rows, and those that nobody read have the slope zero.
     = slope_of_places(dX, place, dX.shape[1])
+    = slope_of_places(dX, place, place.max() + 1)
 the sign is turned | The slope says where the loss rises. The optimiser goes against it, later.
     = -slope_of_places(dX, place, longest)
+the first row of the batch alone | All rows of the batch read the table.
+    = slope_of_places(dX[:1], place[:1], longest)
+a table for each row | There is one table for all rows of the batch, so the reports of all of them are added.
+    = np.array([slope_of_places(dX[b : b + 1], place[b : b + 1], longest) for b in range(len(dX))])
+the slope of the words | That is the slope at each word. The table has a row for each place.
+    = dX
+times the place | The place says which row hears the report. It is no factor.
+    = slope_of_places(dX * place[..., None], place, longest)
 """

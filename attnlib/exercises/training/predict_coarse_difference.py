@@ -34,4 +34,16 @@ the losses alone | So many float32 numbers lie between two losses that are 1 apa
     = 2**22
 the spacing of float64 | That is the staircase in float64, which is too fine to be seen.
     = 2 * STEP / 2**-51
+to the wrong side | The nearest whole number is asked for.
+    = 83
+    = 85
+a step ten times as long | The step is 0.00001.
+    = 20 * STEP / 2**-22
+    = 0.2 * STEP / 2**-22
+without the spacing | That has the step alone in it. How high a stair is depends on the spacing of the losses.
+    = 1 / STEP
+    = 0.5 / STEP
+times the loss | The loss decides how far neighbouring numbers are apart, and comes in nowhere else.
+    = 6 * STEP / 2**-22
+    = 2 * STEP / 2**-22 / 3
 """

@@ -61,6 +61,19 @@ def with_lists(dY, X, W, b, times):
     return d, sum(weights), sum(biases)
 
 
+def handed_on_first(dY, X, W, b, times):
+    read = []
+    for _ in range(times):
+        read.append(X)
+        X = X + np.maximum(X @ W + b, 0)
+    dX, dW, db = dY, np.zeros_like(W), np.zeros_like(b)
+    for Z in read[::-1]:
+        on = Z @ W + b > 0
+        dX = dX + dX * on @ W.T
+        dW, db = dW + Z.T @ (dX * on), db + (dX * on).sum(axis=0)
+    return dX, dW, db
+
+
 def cases(rng):
     return {
         "once": (*drawn(rng, (2, 3), (2, 3), (3, 3), 3), 1),
@@ -94,4 +107,14 @@ the map is not turned | On the way back the map is transposed.
     dA @ W.T => dA @ W
 a mean over the runs | The reports are added, not averaged.
     return dX, dW, db => return dX, dW / times, db / times
+what arrived at the top | At each run arrives what the run behind it has handed down, and not dY.
+    dX = dX + dA @ W.T => dX = dY + dA @ W.T
+the gate of another number | The bend has seen X W + b, and not X.
+    (Z @ W + b > 0) => (Z > 0)
+one report for all | The runs have read different X, so their reports differ: none can stand for all.
+    dW = dW + Z.T @ dA => dW = times * Z.T @ dA
+what came out of a run | A map's slope needs what it has read, and not what came out behind it.
+    Z = read[times - 1 - t] => Z = [*read, X][times - t]
+handed on too early | W and b hear what arrives at their run. Here it was handed on first, and they heard the new one.
+    handed_on_first
 """
