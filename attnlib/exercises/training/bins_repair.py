@@ -43,6 +43,11 @@ def one_by_one(confidence, right, bins):
     return total / len(confidence)
 
 
+def equal_sizes(confidence, right, bins):
+    parts = np.array_split(np.argsort(confidence), bins)
+    return sum(abs((confidence - right)[part].sum()) for part in parts) / len(right)
+
+
 def cases(rng):
     def answers(n, bins, power):
         confidence = rng.random(n) ** (1 / power)
@@ -83,6 +88,25 @@ the lower border | The lower border of each bin was taken for what was said in i
     said = confidence[mine].mean() => said = k / bins
 signs cancel | Without the absolute value too high and too low cancel.
     abs(said - right[mine].mean()) => said - right[mine].mean()
+    return np.average(gaps, weights=sizes) => return abs(confidence.mean() - right.mean())
 the largest gap | This is the gap of the worst bin.
     return np.average(gaps, weights=sizes) => return np.max(gaps)
+a sum over the bins | The gaps of the bins were added. They are to be weighted with the share of examples in each.
+    return np.average(gaps, weights=sizes) => return np.sum(gaps)
+the gap of each answer | The sign was forgotten for each answer. It is forgotten for the mean of each bin.
+    return np.average(gaps, weights=sizes) => return np.abs(confidence - right).mean()
+the mean of all bins | What was said in this bin is compared, and not in all of them.
+    said = confidence[mine].mean() => said = confidence.mean()
+the median | The mean of what was said is asked for, and this is the median.
+    said = confidence[mine].mean() => said = np.median(confidence[mine])
+squared gaps | The gaps were squared.
+    return np.average(gaps, weights=sizes) => return np.average(np.square(gaps), weights=sizes)
+    return np.average(gaps, weights=sizes) => return np.sqrt(np.average(np.square(gaps), weights=sizes))
+bins of equal size | These bins hold equally many examples. They should be equally wide.
+    equal_sizes
+borders half a bin too early | The number of a bin is rounded down. Here it was rounded to the nearest.
+    (confidence * bins).astype(int) => np.round(confidence * bins).astype(int) ;; range(bins) => range(bins + 1)
+a bin is left out | All bins count, the first and the last one, too.
+    range(bins) => range(1, bins) ;; return np.average(gaps, weights=sizes) => return np.dot(gaps, sizes) / len(right)
+    range(bins) => range(bins - 1) ;; return np.average(gaps, weights=sizes) => return np.dot(gaps, sizes) / len(right)
 """

@@ -70,6 +70,11 @@ def by_the_likeliest(S, targets, temperatures):
     return temperatures[np.argmin([-np.log(probabilities(S, T).max(axis=-1)).mean() for T in temperatures])]
 
 
+def by_squares(S, targets, temperatures):
+    right = [probabilities(S, T)[np.arange(len(S)), targets] for T in temperatures]
+    return temperatures[np.argmin([((1 - P) ** 2).mean() for P in right])]
+
+
 def cases(rng):
     def sure(n, vocab, size, share, level=0.0):
         (S,) = drawn(rng, (n, vocab))
@@ -126,4 +131,15 @@ the loss | That is the least loss. The temperature that has it is asked for.
     return temperatures[np.argmin(losses)] => return np.min(losses)
 the place in the list | That is where the temperature stands in the list.
     return temperatures[np.argmin(losses)] => return np.argmin(losses)
+the first of the list | That is the temperature that stands first, whatever the scores. As many answers are right with
+  each of them, so their number decides nothing.
+    = temperatures[0]
+one example decides | The mean over all examples is asked for.
+    losses.append(-L[np.arange(len(S)), targets].mean()) => losses.append(-L[0, targets[0]])
+    losses.append(-L[np.arange(len(S)), targets].mean()) => losses.append(-np.median(L[np.arange(len(S)), targets]))
+squared distances | This temperature makes the squared distance from one least. The surprise is a logarithm.
+    by_squares
+too large for exp | Where the scores are around 800, the exponential overflows. Take the largest of each row away first.
+    Z = Z - Z.max(axis=-1, keepdims=True) => ;; L = Z - np.log(np.exp(Z).sum(axis=-1, keepdims=True))
+        => L = np.log(np.exp(Z) / np.exp(Z).sum(axis=-1, keepdims=True))
 """

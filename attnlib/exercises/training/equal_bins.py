@@ -47,6 +47,18 @@ def equal_widths(confidence, right, bins):
     return np.abs(np.bincount(which, weights=confidence - right)).sum() / len(confidence)
 
 
+def by_the_middle(confidence, right, bins):
+    order = np.argsort(confidence)
+    said, true = confidence[order].reshape(bins, -1), right[order].reshape(bins, -1)
+    return np.abs((said[:, 0] + said[:, -1]) / 2 - true.mean(axis=1)).mean()
+
+
+def by_the_median(confidence, right, bins):
+    order = np.argsort(confidence)
+    said, true = confidence[order].reshape(bins, -1), right[order].reshape(bins, -1)
+    return np.abs(np.median(said, axis=1) - true.mean(axis=1)).mean()
+
+
 def cases(rng):
     def answers(bins, each, power):
         confidence = rng.random(bins * each) ** (1 / power)
@@ -94,4 +106,19 @@ squared gaps | The gaps were squared.
     np.abs(gaps).mean() => np.sqrt((gaps**2).mean())
 every so many | Each bin holds every so many examples of the sorted list, from the least sure to the surest.
     .reshape(bins, -1).mean(axis=1) => .reshape(-1, bins).mean(axis=0)
+that many in each | `bins` is how many bins there are, and not how many examples each holds.
+    .reshape(bins, -1) => .reshape(-1, bins)
+sums for means | A gap is a difference of means, and these are sums.
+    .mean(axis=1) => .sum(axis=1)
+the middle for the mean | What was said in a bin is the mean of its confidences.
+    by_the_middle
+    by_the_median
+one bin alone | The gaps of all bins count.
+    np.abs(gaps).mean() => np.abs(gaps[-1])
+    np.abs(gaps).mean() => np.abs(gaps[0])
+wrong for right | Where `right` is True, the answer was right. Here it was taken the other way.
+    (confidence - right) => (confidence - ~right)
+    (confidence - right) => (1 - confidence - right)
+ordered by right | The examples are ordered by their confidence, and not by whether they were right.
+    np.argsort(confidence) => np.argsort(right, kind="stable")
 """

@@ -31,6 +31,18 @@ as if it said one | The confidence was 0.98.
     = (1 - RIGHT) / (1 - 1 / ANSWERS)
 what stays | That is the share that the model keeps.
     = 1 - (SAID - RIGHT) / (SAID - 1 / ANSWERS)
+    = RIGHT / SAID
 from the accuracy | Epsilon times the distance of 0.98 from 1/10 is taken away, and not that of 0.85.
     = (SAID - RIGHT) / (RIGHT - 1 / ANSWERS)
+divided by something else | Epsilon times the distance of 0.98 from 1/10 is taken away, so divide by that.
+    = (SAID - RIGHT) / (1 - 1 / ANSWERS)
+    = (SAID - RIGHT) / RIGHT
+    = (SAID - RIGHT) / (SAID + 1 / ANSWERS)
+near | That is near. Each of the 10 answers gets epsilon / 10, the likeliest one, too; and three digits are asked for.
+    = 0.15
+    = (SAID - RIGHT) / (SAID - 1 / (ANSWERS - 1))
+a temperature | That is no share: it lies above one.
+    = SAID / RIGHT
+between the two | That is the middle of confidence and accuracy.
+    = (SAID + RIGHT) / 2
 """
