@@ -64,6 +64,17 @@ def pair_by_pair(T, texts, real, steps, rate):
     return T
 
 
+def not_cleared(T, texts, real, steps, rate):
+    before, counts, targets = texts[:, :-1], real[:, 1:], texts[:, 1:]
+    dT = np.zeros_like(T)
+    for _ in range(steps):
+        E = np.exp(T[before])
+        G = (E / E.sum(axis=-1, keepdims=True) - np.eye(len(T))[targets]) * counts[..., None]
+        np.add.at(dT, before, G / counts.sum())
+        T = T - rate * dT
+    return T
+
+
 def cases(rng):
     def read(V, b, n, lengths, steps, rate):
         (T,) = drawn(rng, (V, V))
@@ -97,6 +108,7 @@ a mean over texts | It was divided by the number of texts. The mean is over toke
     G / counts.sum() => G / len(texts)
 padding is learned | What stands in the padding was to be foretold.
     * counts[..., None] => * 1.0
+    * counts[..., None] => * 1.0 ;; G / counts.sum() => G / counts.size
 padding of the place before | A target is real or not, and so is the token before it; this asks the one before.
     real[:, 1:] => real[:, :-1]
 backwards | The table foretells what came before.
@@ -109,4 +121,14 @@ each token once | A token that comes several times gets only one of its gradient
     np.add.at(dT, before, G / counts.sum()) => dT[before] += G / counts.sum()
 one step only | All steps are to be made.
     range(steps) => range(min(steps, 1))
+the first tokens are counted | A first token has none before it, so it is no target and not in the mean.
+    G / counts.sum() => G / real.sum()
+a mean of means | The mean of each text was taken, and then that of the texts: a token of a short text counts more.
+    G / counts.sum() => G / np.maximum(counts.sum(axis=1), 1)[:, None, None] / len(texts)
+two places on | The word behind the next one was to be foretold.
+    texts[:, :-1], real[:, 1:] => texts[:, :-2], real[:, 2:] ;; targets = texts[:, 1:] => targets = texts[:, 2:]
+gradients are not cleared | Each step takes the gradients of all steps before it as well: the sum is not set to zero.
+    not_cleared
+the row of the target | The scores of what comes after a token stand in the row of that token.
+    np.add.at(dT, before, => np.add.at(dT, targets,
 """

@@ -45,6 +45,22 @@ def the_last_that_moves_it(S, changed):
     return (last - np.arange(n)).clip(0)
 
 
+def up_to_a_gap(S, changed):
+    moved = np.abs(changed - S).max(axis=-1) > 1e-9
+    return np.array([(np.cumprod(moved[i + 1 :, i]) > 0).sum() for i in range(len(S))])
+
+
+def the_nearest(S, changed):
+    moved = np.abs(changed - S).max(axis=-1) > 1e-9
+    return np.array([moved[i + 1 :, i].argmax() + 1 if moved[i + 1 :, i].any() else 0 for i in range(len(S))])
+
+
+def nearly_equal(S, changed):
+    moved = ~np.isclose(changed, S).all(axis=-1)
+    token, place = np.indices(moved.shape)
+    return np.where(moved, token - place, 0).max(axis=0).clip(0)
+
+
 def cases(rng):
     def seen(n, vocab, sees):
         """A text whose place i depends on token j where sees[i, j]; what does not move has rounding on it."""
@@ -60,6 +76,14 @@ def cases(rng):
     S, changed = seen(6, 5, mask(6, 1))
     for token, place, word in ((5, 2, 1), (5, 1, 0), (3, 0, 4), (4, 0, 2)):
         changed[token, place, word] += 0.5
+    large, small = seen(6, 3, mask(6, 1))
+    large, small = 800 + large, 800 + small
+    small[[2, 3, 5], [0, 0, 2], 1] += 1e-4
+    level, opposed = seen(5, 4, mask(5, 1))
+    for token, place in ((2, 0), (4, 1)):
+        opposed[token, place, :2] += 0.5, -0.5
+        opposed[token, place, 2] = level[place, 2]
+    lower = drawn(rng, (5, 3))[0]
     return {
         "off by one": seen(4, 3, mask(4, 1)),
         "honest": seen(5, 3, mask(5, 0)),
@@ -68,6 +92,9 @@ def cases(rng):
         "two places, in a short window": seen(7, 3, mask(7, 2, back=1)),
         "one place sees one token, three ahead": seen(6, 4, one_pair),
         "one score of a place moves": (S, changed),
+        "small changes of large scores": (large, small),
+        "changes of both signs": (level, opposed),
+        "all scores fall": (lower, lower - mask(5, 2).T[..., None]),
         "nothing is seen at all": seen(3, 4, mask(3, -9)),
         "all sizes equal": seen(4, 4, mask(4, 1)),
     }
@@ -98,4 +125,18 @@ the own place is a leak | A place may see its own token, and is 0 places ahead o
     return np.maximum(ahead.max(axis=0), 0) => return np.where(moved, token - place + 1, 0).max(axis=0).clip(0)
 which token | These are the places of the farthest tokens. Asked for is how far they are ahead.
     return np.maximum(ahead.max(axis=0), 0) => return np.where(ahead > 0, token, 0).max(axis=0)
+the nearest | These are the nearest later tokens that a place sees. Asked for is the farthest.
+    the_nearest
+up to a gap | A place may see a token although it does not see all of those before it.
+    up_to_a_gap
+one score alone | Any score of the place may move, and not one of them alone.
+    .max(axis=-1) > 1e-9 => [..., 0] > 1e-9
+changes that cancel | The changes were added up before they were compared with zero. Some go up and others go down.
+    np.abs(changed - S).max(axis=-1) => np.abs((changed - S).sum(axis=-1))
+a border that grows with the scores | `np.allclose` allows a share of the numbers compared. Here all above 1e-9 counts.
+    nearly_equal
+the likeliest word alone | The likeliest word may stay, and the scores move.
+    np.abs(changed - S).max(axis=-1) > 1e-9 => changed.argmax(axis=-1) != S.argmax(axis=-1)
+as far as can be | So far it would see without any mask. Compared are the scores of one place before and after.
+    = np.arange(len(S))[::-1]
 """
