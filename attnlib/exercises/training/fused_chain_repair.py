@@ -58,6 +58,13 @@ the last result twice | The last result is written once, whether the backward pa
     written = needed[:-1].sum() + 1 => written = needed.sum() + 1
 the last result is not written | The last result is what the chain is for: it is always written.
     written = needed[:-1].sum() + 1 => written = needed.sum()
+every result is written | What nobody needs behind the loop is not written.
+    written = needed[:-1].sum() + 1 => written = len(needed)
+what is not needed | Written is what the backward pass wants, and not what it does not.
+    written = needed[:-1].sum() + 1 => written = (~needed[:-1]).sum() + 1
+    written = needed[:-1].sum() + 1 => written = (~needed).sum()
+the first result in place of the last | The last result is counted by itself, and those before it if they are needed.
+    needed[:-1] => needed[1:]
 the further arrays are not read | The loop saves what the operations pass on among themselves. Further arrays come from
   memory as before.
     1 + others.sum() + written => 1 + written
@@ -65,4 +72,8 @@ what is kept is read again | The loop has the result at hand: it is written for 
     1 + others.sum() + written => others.sum() + 2 * written
 the other way around | First the operations one by one, then the loop.
     [one_by_one, one_loop] => [one_loop, one_by_one]
+the input is not read | The loop reads its input once.
+    1 + others.sum() + written => others.sum() + needed[:-1].sum() + 1
+written once more for the backward pass | An operation that runs alone has written its result anyway.
+    (others + 2).sum() => (others + 2).sum() + needed.sum()
 """

@@ -73,6 +73,20 @@ def weighted_by_largest(largest, total, summed):
     return (weight[..., None] * each).sum(axis=0) / np.where(whole > 0, whole, 1)[:, None]
 
 
+def of_the_largest(largest, total, summed):
+    best, i = largest.argmax(axis=0), np.arange(largest.shape[1])
+    return summed[best, i] / np.where(total[best, i] > 0, total[best, i], 1)[:, None]
+
+
+def larger_for_smaller(largest, total, summed):
+    seen = np.isfinite(largest)
+    top = np.where(seen, largest, -np.inf).max(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        weight = np.where(seen, np.exp(np.where(np.isneginf(top), 0, top) - largest), 0)
+    whole = (weight * total).sum(axis=0)
+    return (weight[..., None] * summed).sum(axis=0) / np.where(whole > 0, whole, 1)[:, None]
+
+
 def cases(rng):
     def sums(p, m, n, d_v, size=1.0):
         S, V = size * rng.normal(size=(p, m, n)), drawn(rng, (p, n, d_v))[0]
@@ -124,4 +138,11 @@ one largest score for all queries | Each query has a largest score of its own; u
 nothing divided by nothing | A query that saw nothing has a sum of zero. Its output is zeros.
     np.where(np.isneginf(top), 0, top) => top
     np.where(whole > 0, whole, 1) => whole
+one worker alone | The others have seen something, too.
+    of_the_largest
+    = summed[0] / np.where(total[0] > 0, total[0], 1)[:, None]
+the sign of the exponent | Sums taken under a smaller largest score shrink, and do not grow.
+    larger_for_smaller
+one output for each worker | Asked for is one output for each query, over the keys of all workers.
+    = summed / np.where(total > 0, total, 1)[..., None]
 """

@@ -74,10 +74,17 @@ counted in batches | The noise is that of a row, not that of a whole batch times
 the spread around their own mean | Around their own mean the workers differ less than around the true gradient: divide
   by one less than there are.
     (small - large) * p / (p - 1) => (small - large)
+    (small - large) * p / (p - 1) => (small - large) ;; (p * large - small) / (p - 1) => large - (small - large) / p
 upside down | The noise stands above, the true gradient below.
     return noise / true => return true / noise
 lengths in place of squares | Squared lengths add up, lengths do not.
     small = (g**2).sum(axis=1).mean() => small = np.sqrt((g**2).sum(axis=1)).mean() ** 2
+    small = (g**2).sum(axis=1).mean() => small = np.sqrt((g**2).sum(axis=1)).mean()
+        ;; large = (g.mean(axis=0) ** 2).sum() => large = np.sqrt((g.mean(axis=0) ** 2).sum())
+the sum in place of the mean | The gradient of the large batch is the mean of the workers' gradients, and not their sum.
+    g.mean(axis=0) => g.sum(axis=0)
+one worker for all | The squared lengths of all workers are averaged. One of them alone says less.
+    (g**2).sum(axis=1).mean() => (g[0] ** 2).sum()
 the noise alone | This is the noise of a row. The scale is its ratio to the true gradient.
     return noise / true => return noise
 a ratio of lengths | The scale is a ratio of squares.

@@ -39,4 +39,12 @@ upside down | The noise scale is divided by the batch, not the batch by the nois
     = STEPS / (1 + BEFORE / NOISE) * (1 + AFTER / NOISE)
 rows in place of steps | Asked for is the number of steps.
     = STEPS / (1 + NOISE / BEFORE) * (1 + NOISE / AFTER) * AFTER
+the noise scale as a wall | Above the noise scale more rows help, too, only less and less.
+    = STEPS * BEFORE / NOISE
+at the noise scale | So many steps need batches of 256 rows.
+    = 2 * STEPS / (1 + NOISE / BEFORE)
+how many are saved | So many steps are saved. Asked for is how many are needed.
+    = STEPS - STEPS / (1 + NOISE / BEFORE) * (1 + NOISE / AFTER)
+more steps | More rows in a step need fewer steps, and not more.
+    = STEPS * AFTER / BEFORE
 """

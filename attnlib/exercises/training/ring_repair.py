@@ -41,6 +41,13 @@ def without_a_ring(Q, K, V):
     return E @ V / E.sum(axis=2, keepdims=True)
 
 
+def mean_of_tiles(Q, K, V):
+    out = np.zeros((*Q.shape[:2], V.shape[2]))
+    for r in range(len(Q)):
+        out += without_a_ring(Q, K[r : r + 1], V[r : r + 1]) / len(Q)
+    return out
+
+
 def cases(rng):
     def parts(p, m, n, d, d_v):
         return tuple(drawn(rng, (p, m, d), (p, n, d), (p, n, d_v)))
@@ -83,4 +90,10 @@ rescaled the wrong way round | A sum under a smaller score is larger: it has to 
         )
 a tick is missing | After p - 1 ticks each worker has still one tile to meet.
     range(len(Q)) => range(len(Q) - 1)
+the outputs averaged | A tile that is hardly looked at counts as much as the others here.
+    mean_of_tiles
+not divided | These are sums still; the division by the total is missing.
+    return summed / total[..., None] => return summed
+one long array | Each worker has its own queries: (p, m, d_v).
+    return summed / total[..., None] => return (summed / total[..., None]).reshape(-1, V.shape[2])
 """

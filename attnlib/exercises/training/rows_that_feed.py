@@ -29,13 +29,9 @@ def rows_that_feed(d, h, ratio, size):
 
 
 def by_trying(d, h, ratio, size):
-    found = []
-    for a, b in zip(d, h, strict=True):
-        n = 1
-        while 2 * n * a * b < ratio * size * (n * a + a * b + n * b) and n < 10_000:
-            n += 1
-        found.append(n if n < 10_000 else np.inf)
-    return np.array(found, dtype=float)
+    n = np.arange(1, 2_000)[:, None]
+    enough = 2 * n * d * h >= ratio * size * (n * d + d * h + n * h)
+    return np.where(enough.any(axis=0), 1.0 + enough.argmax(axis=0), np.inf)
 
 
 def cases(rng):
@@ -58,6 +54,8 @@ a multiply-add is one operation | A multiply-add is two operations.
     2 * d * h - => d * h -
 numbers in place of bytes | The ratio is in operations for each byte, and a number has several.
     need = ratio * size => need = ratio
+divided by the size | A number of several bytes moves more, so it asks for more operations.
+    need = ratio * size => need = ratio / size
 the result is not written | The result, (n, h), is moved, too.
     need * (d + h) => need * d
 the rows are not read | The rows, (n, d), are moved, too.
@@ -68,10 +66,14 @@ not rounded up | There is no part of a row: take the next whole number.
     np.ceil(need * d[can] * h[can] / spare[can]) => need * d[can] * h[can] / spare[can]
 rounded down | With the whole number below there are fewer operations for each byte than asked for.
     np.ceil => np.floor
+    np.ceil => np.round
 one row too many | At least `ratio`: exactly that is enough.
     np.ceil(need * d[can] * h[can] / spare[can]) => np.floor(need * d[can] * h[can] / spare[can]) + 1
 negative rows | Where what stands before n is negative, no number of rows is enough.
     can = spare > 0 => can = spare != 0
 zero where none is enough | Where no number of rows is enough, the answer is infinity.
     np.full(d.shape, np.inf) => np.zeros(d.shape)
+    np.full(d.shape, np.inf) => -np.ones(d.shape)
+one number for all | Each matrix has its own number of rows.
+    return rows => return rows.max()
 """

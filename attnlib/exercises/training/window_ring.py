@@ -44,6 +44,11 @@ def the_other_direction(p, c, w):
     return np.where(table <= np.arange(p), table, -1)
 
 
+def empty_ticks_too(p, c, w):
+    found = window_ring(p, c, w)
+    return np.concatenate([found, np.full((p - len(found), p), -1)])
+
+
 def cases(rng):
     return {
         "a window of one tile and a bit": (4, 3, 5),
@@ -69,6 +74,8 @@ the keys that stand behind | Keys that came around from the end of the text stan
     the_keys_behind_too
 as many ticks as workers | Behind the window nobody has anything to compute; these ticks are left off.
     ticks = min(p, 1 + (w + c - 2) // c) => ticks = p
+empty ticks are kept | Ticks at which nobody computes are left off at the end.
+    empty_ticks_too
 a tile too few | The first query of a piece looks back w - 1 tokens beyond its own piece. Any tile that this touches
   counts, also by one token.
     1 + (w + c - 2) // c => (w + c - 1) // c
@@ -76,4 +83,13 @@ the window beside the token | The token itself is one of the w, so a query looks
     (w + c - 2) // c => (w + c - 1) // c
 the ring turned around | Keys go to worker r + 1, so worker r meets those of r - 1 first.
     the_other_direction
+    np.where(t <= r, r - t, -1) => np.where(r + t < p, r + t, -1)
+counted from one | The first worker is worker 0.
+    np.where(t <= r, r - t, -1) => np.where(t <= r, r - t + 1, -1)
+its own keys are left out | At the first tick each worker computes with its own keys.
+    np.arange(ticks)[:, None] => np.arange(1, ticks)[:, None]
+the tick in place of the worker | Asked for is whose keys it has.
+    np.where(t <= r, r - t, -1) => np.where(t <= r, t + 0 * r, -1)
+which have to compute | True and False say who computes. Asked for is with whose keys.
+    np.where(t <= r, r - t, -1) => (t <= r)
 """
