@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -473,6 +474,18 @@ def test_in_place_and_another_mistake_are_both_told():
 def test_warnings_of_student_code_stay_inside():
     found = check(ID, lambda S: np.exp(S * 1e6) / 0)
     assert not found.passed
+
+
+def test_warnings_of_known_mistakes_stay_inside():
+    def warns(x):
+        warnings.warn("of the mistake", stacklevel=1)
+        return 3 * x
+
+    planted = replace(PLANTED, mistakes=(Mistake("three times", "This is three times x.", warns),))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        assert graded(lambda x: 3 * x, planted).named == ("three times",)
+    assert not seen
 
 
 def test_an_error_of_the_exercise_itself_is_not_blamed_on_the_learner():

@@ -30,12 +30,13 @@ def put_back(module: ModuleType, names: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def pristine() -> Iterator[None]:
-    """NumPy as it was imported, and floating point errors in silence."""
+    """NumPy as it was imported, and floating point errors and warnings in silence."""
     session = {module: dict(vars(module)) for module in MODULES}
     for module, names in ORIGINAL.items():
         put_back(module, names)
     try:
-        with np.errstate(all="ignore"), gradients_on():
+        with np.errstate(all="ignore"), warnings.catch_warnings(), gradients_on():
+            warnings.simplefilter("ignore")
             yield
     finally:
         for module, names in session.items():
