@@ -231,6 +231,28 @@ def test_the_patterns_experiment_measures_what_its_file_holds():
         assert (np.triu(P, 1) == 0).all()
 
 
+def test_heads_look_everywhere_before_training_and_a_stored_model_is_one_to_look_at():
+    heads, stored = script("trained_heads"), load_result("trained_heads")
+    for task, before in stored["evenness_untrained"].items():
+        np.testing.assert_allclose(before[0], heads.untrained(task, 0), atol=1e-3)
+        assert np.min(before) > 0.9
+    for shown in stored["shown"]:
+        P = np.array(shown["hundredths"])
+        assert P.shape == (heads.LAYERS, heads.HEADS, heads.LENGTH, heads.LENGTH)
+        assert abs(P.sum(-1) - 100).max() <= heads.LENGTH / 2  # rounded to hundredths
+        assert (np.triu(P, 1) == 0).all()
+
+
+def test_how_many_heads_can_go_is_counted_to_the_first_fall():
+    heads = script("trained_heads")
+    assert heads.can_go([1.0, 0.99, 0.96, 0.94, 1.0]) == 2
+    assert heads.can_go([0.5, 0.48, 0.47]) == 1
+    for one in load_result("trained_heads")["trials"]:
+        curves = {name: curve for name, curve in one["left"].items() if name != "at random"}
+        assert all(one["gone"][name] == heads.can_go(curve) for name, curve in curves.items())
+        assert all(len(curve) == heads.LAYERS * heads.HEADS + 1 for curve in one["left"].values())
+
+
 @pytest.mark.training
 def test_the_agreement_experiment_measures_what_its_file_holds():
     agreement = script("agreement")
@@ -330,6 +352,7 @@ SMALL = {  # an arm of each experiment on the shared runner, and what makes its 
     "places": ("one layer", "causal, start token", {"size": 20}),
     "one_head": ("induction", "1 head", {"size": 20}),
     "pruning": ("recall", "three layers", {"size": 5, "orders": 2}),
+    "trained_heads": ("recall", "three layers", {"size": 5, "orders": 2}),
     "block": ("four layers", "no norm", {}),
     "circuit": ("a piece returns", "two layers of 2 heads", {"size": 20}),
     "where_am_i": ("positions", "rotary", {}),
