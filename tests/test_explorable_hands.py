@@ -135,6 +135,34 @@ def test_a_token_is_looked_at_by_pointing_at_it(browser, origin):
         line_says(page, box, "head 2: ")
 
 
+def test_a_number_is_typed_and_each_format_keeps_of_it_what_it_can(browser, origin):
+    with picture("FloatFormats", browser, origin) as (page, box):
+        number = box.get_by_label("your number")
+        number.fill("257")
+        line_says(page, box, "257 is stored as 256")
+        box.get_by_label("float16", exact=True).check()
+        line_says(page, box, "257 is stored as it is")
+        for typed, said in (("70000", "an overflow"), ("1e-8", "an underflow"), ("3e-6", "5 of 10 digits")):
+            number.fill(typed)
+            line_says(page, box, said)
+        number.fill("three")
+        assert box.get_by_role("slider", name="digits").get_attribute("aria-valuetext") == "3"
+        box.get_by_role("button", name="Start again").click()
+        line_says(page, box, "0.1 is stored as")
+        assert number.input_value() == "0.1"
+
+
+def test_a_pipeline_says_who_does_what_at_a_tick(browser, origin):
+    with picture("PipelineSchedule", browser, origin) as (page, box):
+        line_says(page, box, "Waiting: 33 % of the time")
+        box.get_by_role("radio", name="1F1B").check()
+        line_says(page, box, "Kept at most: 4, 3, 2, 1.")
+        box.get_by_role("slider", name="tick").fill("8")
+        line_says(page, box, "Tick 8: backward 1, forward 4, backward 2, forward 3.")
+        box.get_by_role("slider", name="workers").fill("1")
+        line_says(page, box, "Waiting: 0 % of the time")
+
+
 # ---- With Python behind it -------------------------------------------------------------------------------------------
 
 # What a notebook gives a script: a model that notes what is sent to Python, and takes what comes from there.

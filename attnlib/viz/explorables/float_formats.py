@@ -25,7 +25,7 @@ class FloatFormats(Explorable):
     """A number and a format to choose; its bits, what is stored, and the numbers beside it follow."""
 
     QUESTION = "Which numbers does a format hold, and what becomes of yours?"
-    SIZE = (545, 620)
+    SIZE = (560, 528)
     _esm, _css = script("float_formats"), style("float_formats")
 
     x = traitlets.Float(0.1, min=-MOST, max=MOST).tag(sync=True)

@@ -22,7 +22,7 @@ class PipelineSchedule(Explorable):
     """A schedule, a number of workers and one of micro-batches to choose; who does what, and what waits, follows."""
 
     QUESTION = "Who computes what when, and who waits?"
-    SIZE = (535, 525)
+    SIZE = (519, 470)
     _esm, _css = script("pipeline_schedule"), style("pipeline_schedule")
 
     schedule = traitlets.Enum(tuple(SCHEDULES), "GPipe").tag(sync=True)
