@@ -6,6 +6,7 @@ of Python has a few other modules, and `missing` and `changed` say which.
 """
 
 import hashlib
+import os
 import sysconfig
 from collections.abc import Iterator
 from functools import cache
@@ -26,12 +27,14 @@ def library() -> Path:
 
 def source_files() -> dict[str, Path]:
     """Every module that is no test, by its path inside the library."""
-    root = library()
-    found = {path.relative_to(root): path for path in sorted(root.rglob("*.py"))}
+    root, found = library(), []
+    for folder, inside, names in os.walk(root):
+        inside[:] = [name for name in inside if name not in NO_LIBRARY]  # not even walked through
+        found += [Path(folder, name) for name in names if name.endswith(".py")]
     return {
-        inside.as_posix(): path
-        for inside, path in found.items()
-        if not NO_LIBRARY.intersection(inside.parts) and not inside.name.startswith(OF_ONE_MACHINE)
+        path.relative_to(root).as_posix(): path
+        for path in sorted(found)
+        if not path.name.startswith(OF_ONE_MACHINE)
     }
 
 

@@ -10,8 +10,8 @@ import builtins
 import json
 import re
 import symtable
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ class Cell(NamedTuple):
     source: str
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def cells_of(text: str) -> tuple[Cell, ...]:
     """The code cells of a notebook behind its setup cell; lines that only IPython reads are empty."""
     code = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
@@ -49,7 +49,7 @@ def proving_cells(cells: tuple[Cell, ...], tag: str) -> list[str]:
     chosen = {i for i, cell in enumerate(cells) if tag in cell.tags}
     wanted: set[str] = set()
     for i in range(max(chosen, default=-1), -1, -1):
-        names = Names(cells[i].source)
+        names = names_of(cells[i].source)
         if i in chosen or wanted & names.bound:
             chosen.add(i)
             wanted = (wanted - names.bound) | names.needed
@@ -73,6 +73,12 @@ class Names:
             reads = set(_free(table)) - (binds - _read_first(statement))
             self.needed |= reads - self.bound - set(dir(builtins))
             self.bound |= binds
+
+
+@cache
+def names_of(source: str) -> Names:
+    """The names of a cell, which many rows ask for."""
+    return Names(source)
 
 
 def _free(table: symtable.SymbolTable) -> Iterator[str]:
@@ -140,8 +146,8 @@ def text_problem(source: str, edit: Edit, proof: str = "") -> str:
     if _ways_to_fail(after) > _ways_to_fail(before):
         return "the edit adds an assert or a raise; it must change what is computed."
     start, stop = _span(source, edit)
-    judging = [*_judges(before, bool(proof)), *_expected(before, proof or source)]
-    for node in judging:
+    touched = list(_on_lines(before, source.count("\n", 0, start) + 1, source.count("\n", 0, stop) + 1))
+    for node in [*_judges(touched, bool(proof)), *_expected(touched, proof or source)]:
         first, last = _place(source, node)
         if start < last and first < stop:
             return f"the edit touches what compares: `{ast.unparse(node).splitlines()[0]}`."
@@ -172,9 +178,18 @@ def _place(source: str, node: ast.AST) -> tuple[int, int]:
     return at(node.lineno, node.col_offset), at(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
 
-def _judges(tree: ast.AST, proving: bool) -> Iterator[ast.AST]:
+def _on_lines(tree: ast.AST, first: int, last: int) -> Iterator[ast.AST]:
+    """The parts of a tree that stand on these lines, if only partly."""
+    for node in ast.iter_child_nodes(tree):
+        begins = min(getattr(one, "lineno", first) for one in [node, *getattr(node, "decorator_list", [])])
+        if begins <= last and getattr(node, "end_lineno", first) >= first:
+            yield node
+            yield from _on_lines(node, first, last)
+
+
+def _judges(nodes: Iterable[ast.AST], proving: bool) -> Iterator[ast.AST]:
     """What compares: asserts, calls that compare, tolerances; in proving code each comparison, too."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Assert) or (proving and isinstance(node, ast.Compare)):
             yield node
         elif isinstance(node, ast.Call):
@@ -185,9 +200,9 @@ def _judges(tree: ast.AST, proving: bool) -> Iterator[ast.AST]:
             yield node
 
 
-def _expected(tree: ast.AST, proof: str) -> Iterator[ast.AST]:
+def _expected(nodes: Iterable[ast.AST], proof: str) -> Iterator[ast.AST]:
     """Assignments of what is expected: by their name, or a literal that is read in comparisons alone."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
@@ -210,7 +225,7 @@ def _is_literal(value: ast.expr | None) -> bool:
 
 def _only_compared(name: str, proof: str) -> bool:
     tree = ast.parse(proof)
-    compared = {id(part) for judge in _judges(tree, True) for part in ast.walk(judge)}
+    compared = {id(part) for judge in _judges(ast.walk(tree), True) for part in ast.walk(judge)}
     loads = [
         n for n in ast.walk(tree)
         if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
