@@ -64,8 +64,8 @@ site: pdf zip ## what is published, in _build/site: the book with both downloads
 check: LEAVE_OUT := and not training
 check: $(READY) lint types unit doctests ## the everyday loop: lint, types, unit tests, doctests (about a minute)
 
-# The parts in their order: what is quick first.
-PARTS := lint types unit doctests notebooks arithmetic sample book pages
+# The parts in their order: what is quick first; those with a plus between them use one core each, side by side.
+PARTS := lint types+doctests unit notebooks arithmetic+book sample pages
 test: $(READY) ## everything: check, notebooks, other arithmetics, book, pages, a sample on Colab's packages
 	+@MAKE="$(MAKE)" $(PY) tools/parts.py $(PARTS)
 
@@ -95,8 +95,8 @@ portable: $(READY) ## run every notebook under other arithmetics: older instruct
 
 pages: $(READY) book
 	@echo "== the built book: ledger links and pages in a browser"
-	@$(PYTEST) -m "built and not browser" -rs tests
-	@$(PYTEST) -n 2 --dist load -m browser -rs tests
+	@$(PYTEST) $(IN_TWO) -m "built and not browser" -rs tests
+	@$(PYTEST) -n 3 --dist load -m browser -rs tests
 
 $(COLAB): tests/colab-requirements.txt tools/colab.py $(READY)
 	@echo "== Colab's packages at Colab's versions, in .venv-colab"; $(PY) tools/colab.py

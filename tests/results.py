@@ -1,5 +1,5 @@
-"""What comes back keeps its annotation, and finite numbers give no NaN: tests look at it after every call, also of
-one public function by another."""
+"""What comes back keeps its annotation, and finite numbers give no NaN but where a function says so: tests look at it
+after every call, also of one public function by another."""
 
 import functools
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def checked_result(function, args, named):
         reader(one)(call, "what comes back", has)
     call.agree()
     # NumPy's own flag for this is raised now and then by a product whose numbers are all right (numpy#28227).
-    if any(np.isnan(array).any() for array in floats(result)):
+    if "NaN" not in (function.__doc__ or "") and any(np.isnan(array).any() for array in floats(result)):
         assert not all(np.isfinite(array).all() for array in floats((args, named))), (
             f"{call.who}: NaN came of finite numbers"
         )

@@ -161,9 +161,40 @@ EMPTY = """async () => {
   for (const code of document.querySelectorAll('.highlight pre')) code.normalize();
   await drawn();
 }"""
+# Whether a text can be read in its colours depends on how it is drawn and on what lies behind it. Of texts alike in
+# both the first three are judged; every rule but the two on colours sees the whole page.
 AXE = """async (only) => {
-  const found = await axe.run(document, {runOnly: only, resultTypes: ['violations']});
-  return found.violations.flatMap(v => v.nodes.slice(0, 3).map(n =>
+  const colours = ['color-contrast', 'link-in-text-block'];
+  const known = new Map();
+  const behind = element => {  // the grounds of all that an element lies in, and whether one was moved over something
+    if (!element) return '';
+    if (!known.has(element)) {
+      const s = getComputedStyle(element), moved = ['fixed', 'absolute', 'sticky'].includes(s.position) && s.position;
+      const clear = s.backgroundColor === 'rgba(0, 0, 0, 0)' && s.backgroundImage === 'none';
+      const own = [clear || s.backgroundColor + s.backgroundImage, s.opacity, s.filter, moved].join();
+      known.set(element, (own === 'true,1,none,false' ? '' : own + '|') + behind(element.parentElement));
+    }
+    return known.get(element);
+  };
+  const looks = element => {
+    const s = getComputedStyle(element), link = element.closest('a');
+    const beside = link && [getComputedStyle(link.parentElement).color, s.textDecorationLine, s.borderBottomStyle];
+    return [s.color, s.fontSize, s.fontWeight, s.textShadow, s.visibility, beside, behind(element)].join();
+  };
+  const seen = new Map(), alike = [];
+  for (const element of document.querySelectorAll('body, body *')) {
+    if (![...element.childNodes].some(n => n.nodeType === 3 && n.data.trim()) && !element.value) continue;
+    const look = looks(element);
+    seen.set(look, (seen.get(look) || 0) + 1);
+    if (seen.get(look) <= 3) alike.push(element);
+  }
+  const options = {resultTypes: ['violations']};
+  const found = [await axe.run({include: alike}, {...options, runOnly: {type: 'rule', values: colours}})];
+  if (only.type !== 'rule') {
+    const rules = Object.fromEntries(colours.map(name => [name, {enabled: false}]));
+    found.push(await axe.run(document, {...options, runOnly: only, rules}));
+  }
+  return found.flatMap(f => f.violations).flatMap(v => v.nodes.slice(0, 3).map(n =>
     `${v.id}: ${n.html.slice(0, 160)} | ${n.any[0]?.message || v.help}`));
 }"""
 SETTLED = """() => new Promise(done => {

@@ -28,7 +28,7 @@ class Pattern(NamedTuple):
 
 @checked
 def measure_pattern(P: Float[Array, "*b m n"], mask: Bool[Array, "*#b #m #n"] | None = None) -> Pattern:
-    """The measures of one head over many inputs.
+    """The measures of one head over many inputs; its evenness is NaN where that of no row is defined.
 
     >>> previous = np.tile(np.eye(4, k=-1), (3, 1, 1))  # every query looks one back; the first looks nowhere
     >>> pattern = measure_pattern(previous)
