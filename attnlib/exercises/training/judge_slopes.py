@@ -155,6 +155,8 @@ one entry alone | Every entry counts, and not one alone.
 with a sign | A distance has no sign: a claimed slope that is too large is as wrong as one that is too small.
     abs(slope - claimed[i][place]) => slope - claimed[i][place]
     abs(slope - claimed[i][place]) => claimed[i][place] - slope
+    np.zeros(5) => np.full(5, -np.inf) ;; abs(slope - claimed[i][place]) => slope - claimed[i][place]
+    np.zeros(5) => np.full(5, -np.inf) ;; abs(slope - claimed[i][place]) => claimed[i][place] - slope
 a share of the slope | The distance was divided by the slope. Asked is the distance itself.
     abs(slope - claimed[i][place]) => abs(slope - claimed[i][place]) / abs(slope)
 a sum for the loss | The loss is half the *mean* square.
