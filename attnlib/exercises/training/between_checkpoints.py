@@ -5,8 +5,8 @@ write · ★★ · 10 min · 05-training/5-small-numbers
 A model has `layers` equal layers. What enters one takes `entering` bytes, and a layer keeps `inside` bytes beside
 that for its backward pass. The layers are put into groups of k, where k divides `layers`. Only what enters each group
 is kept. When the backward pass comes to a group, it is run again, and for that time what its k layers keep is there,
-too: their insides, and what enters the second to the last of them. Return the k with the smallest peak, and that peak
-in bytes; of several that are as good, the largest k.
+too: their insides, and what enters each of them but the first. Return the k with the smallest peak, and that peak in
+bytes; of several that are as good, the largest k.
 
 1. How many groups are there, and how many inputs are kept from the forward pass?
 2. While a group is worked on: k insides, and k - 1 inputs more.

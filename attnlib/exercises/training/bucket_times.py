@@ -4,7 +4,8 @@ write · ★★ · 10 min · 05-training/7-many-workers
 
 sizes (k,) are the sizes of a model's parameters in their order. Buckets are filled from the last parameter to the
 first, and a new one begins where the next parameter would bring one above `most`. The gradients come in the order
-`arrival` (k,), places in sizes. Return, for each bucket, how many gradients have come when it is sent.
+`arrival` (k,), places in sizes. A bucket is sent as soon as its own gradients are there. Return, for each, how many
+have come by then.
 
 1. Write the buckets down first: lists of places, beginning with the last one.
 2. A bucket is sent when the one of its gradients that comes last is there.

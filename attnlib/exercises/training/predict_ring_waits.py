@@ -2,9 +2,9 @@
 
 predict · ★ · 5 min · 05-training/12-attention-across-workers
 
-A text is read causally, and lies on 8 workers, in order. Its pieces are long, tiles that nobody sees are skipped, and
-each tick lasts until the busiest worker has finished. Which share of the time does a worker wait, on average over the
-eight?
+A text is read causally, and lies on 8 workers, in order. Its pieces are long, tiles that nobody sees are skipped,
+half a tile takes half as long, and each tick lasts until the busiest worker has finished. Which share of the time
+does a worker wait, on average over the eight?
 
 1. How much longer than a fair share does it take? The page has a formula for it.
 2. If it takes f times the fair share, then all workers together work 1/f of the time.
