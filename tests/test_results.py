@@ -363,6 +363,7 @@ SMALL = {  # an arm of each experiment on the shared runner, and what makes its 
     "widths": ("by width", "128, 0.01", {}),
     "small_numbers": ("whole steps", "bfloat16 alone", {}),
     "gone_wrong": ("faults", "mean over padding", {}),
+    "batch_size": ("rows", "2", {}),
 }
 
 
