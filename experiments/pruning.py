@@ -5,20 +5,17 @@ again, and unseen examples say what is left: the least important first, by remov
 each removal; at random, the mean of many orders; and the most important first.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from _deep import BATCH, DEEP, HEADS, LAYERS, LENGTH, SYMBOLS, WIDTH, config
 from _runner import Experiment, main
+from trained_heads import KEPT, can_go, pruned, ranked_again
 
-from attnlib.interpret.importance import all_gated, importance_by_ablation, importance_by_gradient
-from attnlib.models.stack import Stack
-from attnlib.train.toy import TEST_SEED, Examples, answer_accuracy, answer_loss, examples, train_stack
+from attnlib.interpret.importance import importance_by_ablation, importance_by_gradient
+from attnlib.train.toy import TEST_SEED, answer_loss, examples, train_stack
 
-SIZE, RANDOM_ORDERS, KEPT = 300, 60, 0.95  # heads can go as long as this share of the right answers is kept
-SHAPE = (LAYERS, HEADS)
+SIZE, RANDOM_ORDERS = 300, 60
 
 
 def trial(
@@ -46,41 +43,6 @@ def trial(
         "left": left,
         "gone": {**gone, "at random": np.mean([can_go(curve) for curve in chance])},
     }
-
-
-def without(gone: Sequence[int]) -> torch.Tensor:
-    """Gates that close some heads."""
-    gates = torch.ones(SHAPE)
-    gates.view(-1)[list(gone)] = 0
-    return gates
-
-
-def pruned(model: Stack, test: Examples, order: Sequence[int]) -> list[float]:
-    """Accuracy with the first 0, 1, 2 ... heads of the order gone."""
-    accuracy = []
-    for count in range(len(order) + 1):
-        with all_gated(model, without(order[:count])):
-            accuracy.append(answer_accuracy(model, test))
-    return accuracy
-
-
-@torch.no_grad()
-def ranked_again(model: Stack, valid: Examples) -> list[int]:
-    """The order in which each time the head goes whose loss, beside those that are gone, is missed least."""
-    gone: list[int] = []
-    while len(gone) < LAYERS * HEADS:
-        losses = {}
-        for head in set(range(LAYERS * HEADS)) - set(gone):
-            with all_gated(model, without([*gone, head])):
-                losses[head] = float(answer_loss(model, valid))
-        gone.append(min(losses, key=losses.__getitem__))
-    return gone
-
-
-def can_go(curve: Sequence[float]) -> int:
-    """How many heads are gone before the accuracy falls below the share that is to be kept, for the first time."""
-    fine = np.array(curve) > KEPT * curve[0]
-    return int(fine.cumprod().sum() - 1)
 
 
 EXPERIMENT = Experiment(
