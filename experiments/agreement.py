@@ -1,39 +1,34 @@
 """Does a head find the subject of a verb, though nobody told it to? (book: heads-at-work)
 
 Small causal models learn to predict the next word of the corpus's English sentences. At the word before a finite verb
-they must know the number of the subject, which may stand several words back, behind a noun of the other number.
-Measured there: how often the verb's number is right, how much weight each head has on the subject beside what a fixed
-distance would get, and what happens without the head that looks there most. Stores
-attnlib/data/results/agreement.json.
-
-    python experiments/agreement.py            # about 3 minutes on one thread
-    python experiments/agreement.py --quick    # about 20 seconds, prints, stores nothing
+they must know the number of the subject, which may stand several words back, behind a noun of the other number (the
+"hard" sentences). Measured there: how often the verb's number is right, how much weight each head has on the subject
+and on the noun between, and what happens without the head that looks at the subject most. What a fixed distance would
+find needs no training.
 """
 
-import argparse
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from _runner import SEEDS, Experiment, main
 
 from attnlib.data.agreement import Agreement, agreements, finite_forms
 from attnlib.data.bilingual import Pair, corpus, source_vocab
-from attnlib.data.results import save_result
 from attnlib.data.vocab import pad
 from attnlib.interpret.capture import capture
 from attnlib.interpret.distance import mean_distance
-from attnlib.interpret.importance import all_gated, importance_by_ablation
+from attnlib.interpret.importance import all_gated
 from attnlib.interpret.patterns import evenness
-from attnlib.metrics.spread import spread
 from attnlib.models.stack import Stack, StackConfig
 from attnlib.train.fit import fit
 from attnlib.train.toy import Examples, answer_loss
 
-SEEDS = (0, 1, 2, 3, 4)
-LENGTHS, WIDTH, LAYERS, HEADS, BATCH, STEPS, LR = (3, 12), 64, 3, 4, 64, 1000, 3e-3
+LENGTHS, WIDTH, LAYERS, HEADS, BATCH = (3, 12), 64, 3, 4, 64
+TRAIN, TEST = 50_000, 1500  # sentences
 
 
 class Places(NamedTuple):
@@ -49,6 +44,17 @@ def next_words(pairs: Sequence[Pair]) -> Examples:
     tokens, mask = pad([source_vocab().encode(pair.source) for pair in pairs])
     tokens, mask = torch.from_numpy(tokens), torch.from_numpy(mask)
     return Examples(tokens[:, :-1], tokens[:, 1:][mask[:, 1:]], mask[:, 1:])
+
+
+@lru_cache(maxsize=7)
+def sentences(size: int, seed: int) -> list[Pair]:
+    """What one seed is trained on."""
+    return corpus(size, lengths=LENGTHS, seed=seed)
+
+
+@cache
+def unseen(size: int) -> list[Pair]:
+    return corpus(size, lengths=LENGTHS, split="test", seed=5)
 
 
 def batches(pairs: Sequence[Pair], seed: int) -> Iterator[Examples]:
@@ -88,21 +94,26 @@ def fixed_distance(where: Sequence[Places]) -> float:
     return Counter(one.row - one.verb.subject for one in where).most_common(1)[0][1] / len(where)
 
 
-def trial(seed: int, test: Sequence[Pair], *, steps: int = STEPS, train_size: int = 20_000) -> dict[str, Any]:
-    """Train one model and measure it."""
-    vocab = source_vocab()
+def model_of(seed: int) -> Stack:
+    """A model before its training."""
     torch.manual_seed(seed)
-    model = Stack(
+    words = len(source_vocab())
+    return Stack(
         StackConfig(
-            len(vocab), len(vocab), d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS, causal=True,
-            d_hidden=2 * WIDTH, norm=True, longest=LENGTHS[1],
+            words, words, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS, causal=True, d_hidden=2 * WIDTH, norm=True,
+            longest=LENGTHS[1],
         )
     )  # fmt: skip
-    data, all_verbs = next_words(test), places(test)
-    hard = [one for one in all_verbs if one.verb.between is not None]
-    untrained = weight_at(weights(model, data), hard, "subject")
-    train = corpus(train_size, lengths=LENGTHS, seed=seed)
-    losses = fit(model, answer_loss, batches(train, seed), steps=steps, lr=LR)
+
+
+def trial(
+    seed: int, steps: int, lr: float, *, train_size: int = TRAIN, test_size: int = TEST
+) -> dict[str, Any]:
+    """Train one model; whether it knows the number of its verbs, and where its heads look for it."""
+    model = model_of(seed)
+    fit(model, answer_loss, batches(sentences(train_size, seed), seed), steps=steps, lr=lr)
+    test = unseen(test_size)
+    data, hard = next_words(test), hard_places(test)
     P = weights(model, data)
     at_subject = weight_at(P, hard, "subject")
     best = np.unravel_index(at_subject.argmax(), at_subject.shape)
@@ -110,55 +121,52 @@ def trial(seed: int, test: Sequence[Pair], *, steps: int = STEPS, train_size: in
     without[best] = 0
     with all_gated(model, without):
         blind = right_number(model, data, hard).mean()
-    real = [n for n, pair in enumerate(test) if len(pair.source) == LENGTHS[1]]  # no padding in the longest
+    full = [n for n, pair in enumerate(test) if len(pair.source) == LENGTHS[1]]  # no padding in the longest
     mask = np.tril(np.ones(P.shape[-2:], dtype=bool))
     return {
-        "loss": float(np.mean(losses[-50:])),
-        "right_number": right_number(model, data, all_verbs).mean(),
-        "right_number_hard": right_number(model, data, hard).mean(),
-        "right_number_hard_without_best": blind,
-        "at_subject": weight_at(P, all_verbs, "subject"),
-        "at_subject_hard": at_subject,
-        "at_subject_hard_untrained": untrained,
-        "at_noun_between_hard": weight_at(P, hard, "between"),
+        "right": right_number(model, data, places(test)).mean(),
+        "right_hard": right_number(model, data, hard).mean(),
+        "right_hard_without_best": blind,
+        "at_subject": at_subject,
+        "at_noun_between": weight_at(P, hard, "between"),
         "best": best,
-        "evenness": np.nanmean(evenness(P[:, real], mask), axis=(1, 3)),
-        "distance": mean_distance(P[:, real].astype(float)).mean(axis=1),
-        "importance": importance_by_ablation(model, lambda: answer_loss(model, data)).numpy(),
+        "evenness": np.nanmean(evenness(P[:, full], mask), axis=(1, 3)),
+        "distance": mean_distance(P[:, full].astype(float)).mean(axis=1),
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="few steps, one model; stores nothing")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    started = time.process_time()
-    test = corpus(1500, lengths=LENGTHS, split="test", seed=5)
-    if arguments.quick:
-        print(trial(0, test, steps=60, train_size=2000))
-        return
-    trials = []
-    for seed in SEEDS:
-        trials.append(trial(seed, test))
-        print(f"{time.process_time() - started:5.0f} s  {trials[-1]}", flush=True)
-    hard = [one for one in places(test) if one.verb.between is not None]
-    data = {
-        "question": "does a head of a language model find the subject of a verb?",
-        "settings": {
-            "lengths": LENGTHS, "width": WIDTH, "layers": LAYERS, "heads": HEADS, "batch": BATCH,
-            "steps": STEPS, "lr": LR,
-        },
+def hard_places(pairs: Sequence[Pair]) -> list[Places]:
+    """The verbs with a noun of the other number between them and their subject."""
+    return [one for one in places(pairs) if one.verb.between is not None]
+
+
+@cache
+def beside() -> dict[str, Any]:
+    test = unseen(TEST)
+    hard, data = hard_places(test), next_words(test)
+    untrained = [weight_at(weights(model_of(seed), data), hard, "subject") for seed in SEEDS]
+    return {
         "verbs": {"all": len(places(test)), "hard": len(hard)},
         "fixed_distance": {"all": fixed_distance(places(test)), "hard": fixed_distance(hard)},
-        **{key: spread([one[key] for one in trials]) for key in trials[0]},
-    }  # fmt: skip
-    print({key: value["mean"] for key, value in data.items() if isinstance(value, dict) and "mean" in value})
-    command, seconds = "python experiments/agreement.py", time.process_time() - started
-    save_result("agreement", data, seeds=SEEDS, command=command, seconds=seconds)
+        "at_subject_untrained": np.round(untrained, 4).tolist(),
+    }
 
+
+EXPERIMENT = Experiment(
+    name="agreement",
+    question="does a head of a language model find the subject of a verb?",
+    trial=trial,
+    arms={"next word": {"three layers": {}}},
+    steps=1000,
+    rates=(1.5e-3, 3e-3, 6e-3),
+    tie=0.005,
+    settings={
+        "lengths": LENGTHS, "width": WIDTH, "layers": LAYERS, "heads": HEADS, "batch": BATCH, "sentences": TRAIN,
+        "tested": TEST,
+    },
+    figure="right_hard",
+    once=beside,
+)  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    main(EXPERIMENT)

@@ -131,6 +131,7 @@ EXPERIMENT = Experiment(
     },
     steps=500,
     rates=(3e-3, 1e-2, 3e-2),
+    always=("one layer of 4 heads",),
     settings={
         "length": LENGTH, "symbols": SYMBOLS, "shortest": SHORTEST, "longest": LONGEST, "width": WIDTH, "batch": BATCH,
         "tested": SIZE,

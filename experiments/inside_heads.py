@@ -2,11 +2,11 @@
 
 One layer of attention must fetch four neighbours at once. A single head, trained for four times the steps, is right
 more often than a guess from the four symbols without their order: measured is what is left when its mean weights are
-held, or only the average of the positions that it brings home. Two heads are measured after sixteen times the steps.
+held, or only the average of the positions that it brings home.
 Eight heads are more than needed: measured is how many different tables of weights they use, as singular values. Stores
 attnlib/data/results/inside-heads.json.
 
-    python experiments/inside_heads.py            # about four minutes on one thread
+    python experiments/inside_heads.py            # about a minute and a half on one thread
     python experiments/inside_heads.py --quick    # about 10 seconds, prints, stores nothing
 """
 
@@ -23,7 +23,7 @@ from attnlib.data.results import save_result
 from attnlib.interpret.capture import capture
 from attnlib.metrics.spread import spread
 from attnlib.models.stack import Stack, StackConfig
-from attnlib.train.toy import TEST_SEED, answer_accuracy, examples, train_stack
+from attnlib.train.toy import TEST_SEED, examples, train_stack
 
 SYMBOLS, LENGTH, WIDTH, BATCH, STEPS, SIZE = 10, 16, 64, 64, 300, 500
 SEEDS = (0, 1, 2, 3, 4)
@@ -110,11 +110,6 @@ def patient_head(seed: int, steps: int = 4 * STEPS) -> dict[str, float]:
     }
 
 
-def patient_pair(seed: int, steps: int = 16 * STEPS) -> dict[str, float]:
-    """Two heads with sixteen times the steps, at the rate of all models here."""
-    return {"as it is": answer_accuracy(trained(2, seed, steps), examples(unseen()))}
-
-
 def eight_heads(seed: int, steps: int = STEPS) -> dict[str, np.ndarray]:
     """The singular values of a layer of eight heads, before training and after."""
     torch.manual_seed(seed)
@@ -130,7 +125,7 @@ def main() -> None:
     torch.set_num_threads(1)
     started = time.process_time()
     if arguments.quick:
-        print(patient_head(0, steps=300), patient_pair(0, steps=300), eight_heads(0, steps=150))
+        print(patient_head(0, steps=300), eight_heads(0, steps=150))
         return
 
     def measured(trial: Any) -> dict[str, Any]:
@@ -147,7 +142,6 @@ def main() -> None:
         "question": "what is inside a layer of too few heads, and of too many?",
         "settings": {"symbols": SYMBOLS, "length": LENGTH, "width": WIDTH, "steps": STEPS, "batch": BATCH},
         "patient_head": measured(patient_head),
-        "patient_pair": measured(patient_pair),
         "eight_heads": measured(eight_heads),
     }
     command, seconds = "python experiments/inside_heads.py", time.process_time() - started

@@ -21,7 +21,7 @@ from attnlib.train.toy import TEST_SEED, answer_accuracy, examples, train_stack
 SYMBOLS, LENGTH, WIDTH, BATCH, SIZE = 10, 16, 64, 64, 500
 OFFSETS = {"two": (-1, 1), "four": (-2, -1, 1, 2), "eight": (-4, -3, -2, -1, 1, 2, 3, 4)}
 SHARED = {"8": 8, "1": 1}  # heads of keys and values
-HEADS = {"two": (1, 2, 4), "four": (1, 2, 4, 8, 16, 64), "eight": (1, 4, 8, 16)}
+HEADS = {"two": (1, 2, 4), "four": (1, 2, 4, 8, 16, 64), "eight": (1, 2, 4, 8, 16)}
 
 
 def trial(
@@ -69,10 +69,11 @@ EXPERIMENT = Experiment(
         "shared": {
             name: {"offsets": OFFSETS["eight"], "n_heads": 8, "n_kv_heads": g, "d_model": 32}
             for name, g in SHARED.items()
-        }
+        },
     },
     steps=300,
     rates=(2.5e-3, 5e-3, 1e-2),
+    always=("2",),
     settings={"symbols": SYMBOLS, "length": LENGTH, "width": WIDTH, "batch": BATCH, "tested": SIZE},
     once=lambda: {"chance": retrieve_offsets(1, LENGTH, SYMBOLS).chance},
 )

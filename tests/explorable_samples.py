@@ -3,7 +3,7 @@
 import numpy as np
 
 from attnlib.data.bilingual import corpus, economic_area
-from attnlib.data.results import load_result
+from attnlib.data.results import load_result, measured
 from attnlib.data.tokens import three_tokens
 from attnlib.viz import explorables
 
@@ -25,6 +25,15 @@ def cross_weights(seed: int = 0) -> list[np.ndarray]:
     return weights
 
 
+def by_length() -> tuple[list[int], dict[str, dict[str, np.ndarray]]]:
+    """The lengths of the stored experiment on the bottleneck, and each arm's mean of right words and sentences."""
+    stored = load_result("bottleneck")
+    return stored["lengths"], {
+        arm: {key: measured(stored, "translation", arm, 1, key).mean(axis=0) for key in ("token", "exact")}
+        for arm in stored["arms"]["translation"]
+    }
+
+
 SAMPLES = {
     "BlockFlow": lambda: explorables.BlockFlow(n=128, d_model=256),
     "DecodingTree": lambda: explorables.DecodingTree(
@@ -36,7 +45,7 @@ SAMPLES = {
         [WORDS], np.full((1, 2, 4, 3, 3), 1 / 3), [[-1, 0, 1]], token=2
     ),
     "LabelSmoothing": lambda: explorables.LabelSmoothing(epsilon=0.2, vocab=16),
-    "LengthAndAccuracy": lambda: explorables.LengthAndAccuracy(load_result("bottleneck"), length=20),
+    "LengthAndAccuracy": lambda: explorables.LengthAndAccuracy(*by_length(), trained=20, length=20),
     "MaskPainter": lambda: explorables.MaskPainter(WORDS, VECTORS @ VECTORS.T, [False, True, True]),
     "MergeSteps": lambda: explorables.MergeSteps(
         [(b"h", b"e"), (b"t", b"he"), (b" ", b"the")], "then the hen", known=1

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from attnlib.nn import attention as nn_attention
+from attnlib.nn import debug
 from attnlib.nn import scores as nn_scores
 from attnlib.nn.debug import checked_values
 from attnlib.reference import attention
@@ -293,6 +294,10 @@ def test_scores_beyond_the_dtype_are_refused_and_not_averaged(module):
 
 @pytest.mark.bad_input
 def test_the_loops_check_widths_too():
+    huge = attention.attention_by_loops(
+        np.array([[1.0]]), np.array([[0.0], [2000.0]]), np.array([[1.0], [3.0]])
+    )
+    assert huge == 3.0, "the largest score is taken off before the exponential"
     with pytest.raises(ValueError, match="attention_by_loops: queries and keys must have the same width d_k"):
         attention.attention_by_loops(np.ones((3, 7)), np.ones((5, 6)), np.ones((5, 2)))
 
@@ -329,3 +334,9 @@ def test_nan_in_a_query_is_refused_with_any_number_of_batch_axes(axes):
     Q[..., 0, 0] = math.nan
     with pytest.raises(ValueError, match="softmax: scores must be finite or -inf; got 3 NaN"):
         nn_attention.scaled_dot_product_attention(Q, K, V)
+
+
+def test_who_looks_at_values_sees_the_scores_of_the_layer():
+    Q, K, V = torch.randn(2, 4, 3, 5), torch.randn(2, 2, 3, 5), torch.randn(2, 2, 3, 5)
+    seen = debug._scores(Q, K, V, bias=1.0)
+    torch.testing.assert_close(seen["S"], Q @ K.repeat_interleave(2, 1).mT / math.sqrt(5) + 1)

@@ -143,6 +143,8 @@ def test_a_stack_has_its_slope_and_is_its_blocks_one_behind_the_other(rng):
         by_hand, _ = block.pre_norm_block(by_hand, learned, HEADS, CAUSAL)
     assert np.array_equal(Y, by_hand)
     dX, gradients = block.block_stack_backward(block.pre_norm_block_backward, dY, caches)
+    last = block.pre_norm_block_backward(dY, caches[1])[1]
+    assert len(gradients) == 2 and np.array_equal(gradients[1].feed_forward.W_1, last.feed_forward.W_1)
     assert_close(
         dX,
         central_difference(

@@ -137,6 +137,16 @@ def test_reordered_sequences_go_on_from_the_ones_chosen(layer, X, order, longest
     assert_close(in_parts(layer, chosen[:, 10:], cache, 1), layer(chosen)[:, 10:], "float64")
 
 
+def test_with_gradients_reordered_sequences_hand_their_slopes_on():
+    cache, order = KeyValueCache(), torch.tensor([1, 1, 0])
+    K, V = (torch.randn(3, G, M, D_K, requires_grad=True) for _ in range(2))
+    cache.append(K, V)
+    cache.reorder(order)
+    assert torch.equal(cache.K, K[order]) and torch.equal(cache.V, V[order])
+    (slope,) = torch.autograd.grad(cache.K.sum(), K)
+    assert slope[:, 0, 0, 0].tolist() == [1, 2, 0]
+
+
 @torch.no_grad()
 def test_only_sequences_that_move_are_copied_and_only_what_they_hold():
     cache, order = KeyValueCache(longest=N), torch.tensor([0, 1, 1, 3])

@@ -118,6 +118,14 @@ def test_the_days_of_gpt_3_are_those_its_paper_counts():
 SIZES = {model.name: model for model in costs.PUBLISHED}
 
 
+def test_the_table_of_published_sizes_is_the_papers():
+    """What a count near the told size leaves open: another row or layer; widths are whole heads."""
+    assert all(model.d_model % 32 == 0 for model in costs.PUBLISHED)
+    layers = {model.name: model.n_layers for model in costs.PUBLISHED}
+    assert layers["RoBERTa"] == layers["BERT large"] == layers["XLNet large"] == 2 * layers["BERT base"] == 24
+    assert {model.vocab for model in costs.PUBLISHED} == {37_000, 30_522, 32_000, 50_265, 50_257, 51_200}
+
+
 @pytest.mark.parametrize("name", SIZES)
 def test_a_count_of_the_matrices_comes_near_the_size_that_is_told(name):
     model = SIZES[name]

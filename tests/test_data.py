@@ -305,6 +305,7 @@ def test_sequence_tasks_say_what_their_names_promise():
     assert (SEQUENCE["say_first"](seed=4).target == source[:, :1]).all()
     assert (SEQUENCE["look_back"](seed=4).target[:, 2:] == source[:, :-2]).all()
     assert SEQUENCE["look_back"]().mask[0].tolist() == [False, False, True, True, True]
+    assert (SEQUENCE["look_back"](seed=4).target[:, :2] == 0).all(), "what does not count is zero"
 
 
 def test_gold_weights_solve_recall_and_the_marked_token():

@@ -28,7 +28,7 @@ from traitlets import TraitError
 from attnlib import viz
 from attnlib.data.bpe.merging import merge_steps as steps_of_a_word
 from attnlib.data.bpe.tokenizer import Tokenizer
-from attnlib.data.results import load_result
+from attnlib.data.results import load_result, measured
 from attnlib.interpret.distance import mean_distance
 from attnlib.metrics.curves import first_below
 from attnlib.models.course import course_tokenizer
@@ -286,12 +286,11 @@ def test_label_smoothing_wants_as_many_tokens_as_its_slider_can_say():
 
 
 def test_length_and_accuracy_shows_the_stored_experiment(tmp_path):
-    result = load_result("bottleneck")
     sample = SAMPLES["LengthAndAccuracy"]()
-    stored = [
-        result["models"][name]["below_90_at"]["token"] for name in ("additive", "dot", "fixed", "initial")
-    ]
-    assert list(sample.below().values()) == stored
+    stored = load_result("bottleneck")
+    for arm, length in sample.below().items():
+        right = measured(stored, "translation", arm, 1, "token").mean(axis=0)
+        assert length == next((n for n, r in zip(stored["lengths"], right, strict=True) if r < 0.9), None)
     curves = [curve[kind] for curve in sample.curves.values() for kind in ("token", "exact")]
     levels = [0.3, 0.5, 0.9, 0.99]
     expression = "curves.map((curve) => levels.map((level) => m.firstBelow(lengths, curve, level)))"
@@ -619,7 +618,11 @@ def test_bad_input_gets_one_clear_sentence():
     with pytest.raises(
         ValueError, match=r"length must be one that was measured; got 5. Choose one of \[4, 6"
     ):
-        explorables.LengthAndAccuracy(load_result("bottleneck"), length=5)
+        explorables.LengthAndAccuracy([4, 6], {}, trained=4, length=5)
+    with pytest.raises(ValueError, match="there are colours for four models; got 5. Leave some out"):
+        explorables.LengthAndAccuracy([4], dict.fromkeys("abcde", {}), trained=4, length=4)
+    with pytest.raises(ValueError, match=r"a share for each of the 2 lengths; 'dot' has \[2, 1\]"):
+        explorables.LengthAndAccuracy([4, 6], {"dot": {"token": [1, 1], "exact": [1]}}, trained=4, length=4)
     with pytest.raises(TraitError, match="known must be at most the number of merges, 1; got 2"):
         explorables.MergeSteps([(b"h", b"e")], "hen", known=2)
     with pytest.raises(TraitError, match="text must have at most 60 characters; got 61"):

@@ -211,6 +211,8 @@ def test_entropy_and_its_backward(rng):
     assert_close(ops.entropy_backward(dH, P), central_difference(ops.entropy, P, dH), "central difference")
     assert_close(ops.entropy_backward(dH, P), slopes_of_twin(nn_ops.entropy, [P], dH)[0], "float64")
     assert ops.entropy(np.array([0.0, 1.0, 0.0])) == 0
+    with np.errstate(all="raise"):
+        assert ops.entropy_backward(np.float64(1), np.array([0.0, 1.0, 0.0])).tolist() == [0, -1, 0]
     assert math.isclose(ops.entropy(np.full(M, 1 / M)), math.log(M))
 
 

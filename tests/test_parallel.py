@@ -151,6 +151,27 @@ def test_what_moves_is_the_formulas(p, found):
     assert [found[p][r]["moved"]["pipeline"]["moved"] for r in range(p)] == expected
 
 
+def test_the_formulas_count_bytes_of_the_size_that_is_asked_for():
+    """What the workers of the tests beside this one move and hold is counted with one size; here another is."""
+    c, p, tokens = config(**EVEN), 4, 10
+    whole, outside = costs.parameters(c), costs.rest(c)
+    assert costs.activations(c, tokens, 2) == tokens * c.d_model * 2
+    assert costs.tensor_parallel_bytes(c, p, tokens, 2) == 4 * c.n_layers * 1.5 * tokens * c.d_model * 2
+    assert costs.pipeline_bytes(c, p, tokens, 2) == 2 * tokens * c.d_model * 2
+    assert costs.data_parallel_bytes(c, p, 2) == 1.5 * whole * 2
+    assert costs.fully_sharded_bytes(c, p, 2) == 0.75 * (3 * whole - outside) * 2
+    assert costs.data_parallel_held(c, p, 2) == (2 * whole, 2 * whole, 4 * whole)
+    assert costs.data_parallel_held(c, p, 2, state_only=True).averages == whole
+    assert costs.fully_sharded_held(c, p, 2) == (whole / 2, whole / 2, whole)
+    alike = ("embed", "places", "norm", "W_O.bias", "W_2.bias")  # what tensor parallel workers all hold
+    numbers = [(name, one.numel()) for name, one in gpt(**EVEN).named_parameters()]
+    both = sum(count for name, count in numbers if any(part in name for part in alike))
+    assert costs.tensor_parallel_held(c, p, 1).parameters == both + (whole - both) / p
+    for held in (costs.tensor_parallel_held, costs.pipeline_held):
+        assert held(c, p, 8).all == 4 * held(c, p, 2).all
+        assert whole / p < held(c, p, 1).parameters < whole
+
+
 @pytest.mark.training
 @pytest.mark.parametrize("p", SIZES)
 def test_what_is_held_is_the_formulas(p, found):

@@ -92,58 +92,31 @@ def script(name: str) -> ModuleType:
 def test_the_bottleneck_experiment_measures_what_its_file_holds(monkeypatch: pytest.MonkeyPatch):
     bottleneck = script("bottleneck")
     monkeypatch.setattr(bottleneck, "LENGTHS", (4, 6))
-    monkeypatch.setattr(bottleneck, "EVERY", 2)
-    one = bottleneck.trial("dot", 0, steps=2, train_size=100, test_size=5)
-    assert len(one["token"]) == len(one["exact"]) == 2 and one["curve"]["step"] == [2]
-    assert 0 < one["alignment"]["error_rate"] < 1
-    assert np.shape(one["map"]) == (14, 13)
+    monkeypatch.setattr(bottleneck, "LOOKS", 1)
     stored = load_result("bottleneck")
-    assert stored["models"].keys() == bottleneck.MODELS.keys()
-    for name, model in stored["models"].items():
-        planned = [seed for other, seed in bottleneck.PLAN if other == name]
-        assert [trial["seed"] for trial in model["trials"]] == planned
-        for trial in model["trials"]:
-            assert one.keys() - trial.keys() <= {"alignment", "map"}
-            assert ("map" in trial) == ("fixed" not in name and name != "initial")
-        means = np.mean([trial["token"] for trial in model["trials"]], axis=0)
-        np.testing.assert_allclose(model["mean"]["token"], means, atol=6e-5)
-        assert len(means) == len(stored["lengths"])
-
-
-def test_the_stored_means_and_falls_are_those_of_the_stored_trials():
-    from _by_length import summary
-
-    for name in ("bottleneck", "copy_bottleneck"):
-        stored = load_result(name)
-        for model in stored["models"].values():
-            assert summary(stored["lengths"], model["trials"])["below_90_at"] == model["below_90_at"]
+    for arm, options in bottleneck.EXPERIMENT.arms["translation"].items():
+        one = bottleneck.trial(0, 2, 1e-2, **options, train_size=100, test_size=5)
+        assert len(one["token"]) == len(one["exact"]) == 2 and one["curve"]["step"] == [2]
+        if arm != "one vector":
+            assert 0 < one["error_rate"] < 1 and np.shape(one["map"]) == (14, 13)
+        kept = [trial for trial in stored["trials"] if trial["arm"] == arm]
+        assert kept and all(one.keys() <= trial.keys() for trial in kept)
+        assert all(trial["curve"]["right"][-1] == trial["right"] for trial in kept)
 
 
 def test_the_baselines_of_the_stored_alignment_are_measured_on_the_same_sentences():
-    assert script("bottleneck").baselines(200) == load_result("bottleneck")["baselines"]
+    assert script("bottleneck").baselines() == load_result("bottleneck")["baselines"]
 
 
 def test_stored_maps_are_weights_over_the_documents_sentence():
     stored = load_result("bottleneck")
     source, target = stored["sentence"]["source"], stored["sentence"]["target"]
     assert (tuple(source), tuple(target)) == economic_area()[:2]
-    for name in ("additive", "dot"):
-        for trial in stored["models"][name]["trials"]:
-            P = np.array(trial["map"])
-            assert P.shape == (len(target) + 1, len(source) + 1)
-            np.testing.assert_allclose(P.sum(1), 1, atol=1e-3)  # stored with 4 decimals
-
-
-def test_the_copy_experiment_measures_what_its_file_holds(monkeypatch: pytest.MonkeyPatch):
-    copying = script("copy_bottleneck")
-    monkeypatch.setattr(copying, "LENGTHS", (2, 4))
-    one = copying.trial("fixed, width 32", 0, steps=2, size=5)
-    assert len(one["token"]) == 2
-    stored = load_result("copy_bottleneck")
-    assert stored["models"].keys() == copying.MODELS.keys()
-    for model in stored["models"].values():
-        assert [trial["seed"] for trial in model["trials"]] == list(copying.SEEDS)
-        assert all(trial.keys() == one.keys() for trial in model["trials"])
+    maps = [np.array(trial["map"]) for trial in stored["trials"] if "map" in trial]
+    assert len(maps) >= 20
+    for P in maps:
+        assert P.shape == (len(target) + 1, len(source) + 1)
+        np.testing.assert_allclose(P.sum(1), 1, atol=1e-3)  # stored with 4 decimals
 
 
 def test_who_is_told_no_positions_moves_its_scores_with_the_set():
@@ -168,22 +141,6 @@ def test_a_batch_of_many_lengths_has_all_lengths_between_the_two_that_are_named(
     assert positions.batch(0, many=False).source.shape[1] == positions.LENGTH
 
 
-def test_the_heads_experiment_measures_what_its_file_holds():
-    heads = script("heads")
-    one = heads.trial((-1, 1), 0, steps=2, size=20, n_heads=2)
-    assert len(one["offset"]) == 2 and 0 <= one["nearest"] <= one["distance"] <= 1
-    stored = load_result("heads")
-    for name, by_heads in stored["swept"].items():
-        assert [int(h) for h in by_heads] == list(heads.HEADS[name])
-        assert len({entry["parameters"] for entry in by_heads.values()}) == 1  # nothing but h differs
-        for h, entry in by_heads.items():
-            assert_spread_is_that_of_the_trials(entry["accuracy"], len(heads.SEEDS))
-            assert all(len(looked["offset"]) == int(h) for looked in entry["looked"])
-    for by_groups in stored["shared"]["by_width"].values():
-        parameters = [entry["parameters"] for entry in by_groups.values()]
-        assert parameters == sorted(parameters) and len(set(parameters)) == len(heads.KV_HEADS)
-
-
 def test_the_experiment_inside_heads_measures_what_its_file_holds():
     inside = script("inside_heads")
     model = inside.trained(1, 0, 2)
@@ -196,39 +153,6 @@ def test_the_experiment_inside_heads_measures_what_its_file_holds():
     assert stored["eight_heads"].keys() == inside.eight_heads(0, steps=2).keys()
     for entry in stored["eight_heads"].values():
         assert_spread_is_that_of_the_trials(entry, len(inside.SEEDS), 8)
-
-
-def test_the_known_patterns_experiment_measures_what_its_file_holds(monkeypatch: pytest.MonkeyPatch):
-    script_, shared = script("known_patterns"), script("_deep")
-    monkeypatch.setitem(script_.KNOWN["induction"], "steps", 2)
-    one, deep = script_.known("induction", 0, size=5), script_.by_layer("recall", 0, steps=2, size=5)
-    stored = load_result("known-patterns")
-    assert stored["known"].keys() == script_.KNOWN.keys() and stored["layers"].keys() == shared.DEEP.keys()
-    for trials in stored["known"].values():
-        assert [trial["seed"] for trial in trials] == list(shared.SEEDS)
-        assert all(head.keys() == one["heads"][0].keys() for trial in trials for head in trial["heads"])
-    for layers in stored["layers"].values():
-        assert layers.keys() == deep.keys()
-        for key in layers.keys() - {"accuracy"}:
-            assert_spread_is_that_of_the_trials(layers[key], len(shared.SEEDS), shared.LAYERS, shared.HEADS)
-    assert (deep["evenness_untrained"] > 0.9).all()  # nobody has learned where to look
-
-
-def test_the_patterns_experiment_measures_what_its_file_holds():
-    patterns, shared = script("patterns"), script("_deep")
-    _, one = patterns.deep("recall", 0, steps=2, size=5)
-    stored = load_result("patterns")
-    assert stored["layers"].keys() == shared.DEEP.keys()
-    L, H = shared.LAYERS, shared.HEADS
-    for layers in stored["layers"].values():
-        assert layers.keys() == one.keys()
-        assert_spread_is_that_of_the_trials(layers["evenness"], len(shared.SEEDS), L, H)
-        assert_spread_is_that_of_the_trials(layers["pruned"], len(shared.SEEDS), 4, L * H + 1)
-    for shown in stored["shown"]:
-        P = np.array(shown["hundredths"])
-        assert P.shape == (L, H, shared.LENGTH, shared.LENGTH)
-        assert abs(P.sum(-1) - 100).max() <= shared.LENGTH / 2  # rounded to hundredths
-        assert (np.triu(P, 1) == 0).all()
 
 
 def test_heads_look_everywhere_before_training_and_a_stored_model_is_one_to_look_at():
@@ -251,17 +175,6 @@ def test_how_many_heads_can_go_is_counted_to_the_first_fall():
         curves = {name: curve for name, curve in one["left"].items() if name != "at random"}
         assert all(one["gone"][name] == heads.can_go(curve) for name, curve in curves.items())
         assert all(len(curve) == heads.LAYERS * heads.HEADS + 1 for curve in one["left"].values())
-
-
-@pytest.mark.training
-def test_the_agreement_experiment_measures_what_its_file_holds():
-    agreement = script("agreement")
-    test = agreement.corpus(40, lengths=agreement.LENGTHS, split="test", seed=5)
-    one = agreement.trial(0, test, steps=2, train_size=100)
-    stored = load_result("agreement")
-    assert one.keys() <= stored.keys()
-    for key in one:
-        assert_spread_is_that_of_the_trials(stored[key], len(agreement.SEEDS), *np.shape(one[key]))
 
 
 def test_the_block_experiment_knows_who_knows_everything_and_who_knows_frequencies_alone():
@@ -351,8 +264,8 @@ SMALL = {  # an arm of each experiment on the shared runner, and what makes its 
     "set_anomaly": ("endless", "learned", {}),
     "places": ("one layer", "causal, start token", {"size": 20}),
     "one_head": ("induction", "1 head", {"size": 20}),
-    "pruning": ("recall", "three layers", {"size": 5, "orders": 2}),
     "trained_heads": ("recall", "three layers", {"size": 5, "orders": 2}),
+    "agreement": ("next word", "three layers", {"train_size": 100, "test_size": 100}),
     "block": ("four layers", "no norm", {}),
     "circuit": ("a piece returns", "two layers of 2 heads", {"size": 20}),
     "where_am_i": ("positions", "rotary", {}),

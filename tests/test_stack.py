@@ -58,6 +58,12 @@ def test_positions_break_the_symmetry(positions: str):
     assert (model(tokens()[:, order]) - model(tokens())[:, order]).abs().max() > 1e-3
 
 
+def test_a_plain_index_is_added_to_every_coordinate():
+    X = torch.randn(2, N, 4)
+    placed = tiny(positions="index").positions(X)
+    torch.testing.assert_close(placed, X + torch.arange(N, dtype=X.dtype)[:, None])
+
+
 def test_a_layer_norm_before_attention_hides_a_plain_index():
     """The index adds one number to all coordinates, and a layer norm subtracts the mean of all coordinates."""
     hidden, order = tiny(positions="index", norm=True, residual=False), torch.randperm(N)

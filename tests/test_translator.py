@@ -65,6 +65,18 @@ def test_what_it_says_is_as_good_as_what_it_ranks_first():
     assert corpus_bleu(rows, [[pair.target] for pair in unseen()]) > 99
 
 
+def test_a_translation_begins_behind_one_mark(monkeypatch):
+    begun = []
+
+    def begins(speaker, prefix, **options):
+        begun.append(prefix.tolist())
+        return tokens(speaker, prefix, **options)
+
+    monkeypatch.setattr("attnlib.decode.tokens", begins)
+    translate(trained(), "The old cat sleeps.")
+    assert begun == [[[BOS]]]
+
+
 def test_a_typed_sentence_is_translated_and_a_strange_word_is_named():
     assert translate(trained(), "The old cat sleeps.") == "le vieux chat dort"
     with pytest.raises(ValueError, match=r"got 'elephant', 'sleps'\. It does know .*sleeps"):

@@ -1,10 +1,9 @@
 """Length and accuracy: the bottleneck as measured, model by model, from a stored experiment.
 
-The book measures it in Chapter 1, "What happens as sentences grow"; `experiments/bottleneck.py` made the numbers.
+The book measures it in Chapter 1 (the-bottleneck); `experiments/bottleneck.py` made the numbers.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import traitlets
@@ -14,16 +13,9 @@ from attnlib.metrics.curves import first_below
 from attnlib.viz.explorables.base import Explorable, script, style
 from attnlib.viz.style import INK, PALETTE
 
-NAMES = {
-    "additive": "attention, additive",
-    "dot": "attention, dot product",
-    "fixed": "fixed context, each step",
-    "initial": "fixed context, once",
-}
-
 
 class LengthAndAccuracy(Explorable):
-    """A length and a level to move over the measured curves of four models."""
+    """A length and a level to move over measured curves, of four models at most."""
 
     QUESTION = "From which length on does each model lose its way?"
     SIZE = (660, 680)
@@ -36,18 +28,34 @@ class LengthAndAccuracy(Explorable):
     level = traitlets.Float(0.9, min=0, max=1).tag(sync=True)
     measure = traitlets.Enum(["token", "exact"], default_value="token").tag(sync=True)
 
-    def __init__(self, result: Mapping[str, Any], length: int) -> None:
-        if length not in result["lengths"]:
+    def __init__(
+        self,
+        lengths: Sequence[int],
+        curves: Mapping[str, Mapping[str, Sequence[float]]],
+        *,
+        trained: int,
+        length: int,
+    ) -> None:
+        """`curves` has for each model the shares of right words ("token") and right sentences ("exact") by length."""
+        if length not in lengths:
             raise ValueError(
                 f"LengthAndAccuracy: length must be one that was measured; got {length}. "
-                f"Choose one of {result['lengths']}."
+                f"Choose one of {[*lengths]}."
             )
-        super().__init__(
-            lengths=result["lengths"],
-            curves={shown: result["models"][name]["mean"] for name, shown in NAMES.items()},
-            trained=result["settings"]["trained_lengths"][1],
-            length=length,
-        )
+        if len(curves) > 4:
+            raise ValueError(
+                f"LengthAndAccuracy: there are colours for four models; got {len(curves)}. Leave some out."
+            )
+        if wrong := [name for name, curve in curves.items() if {*map(len, curve.values())} != {len(lengths)}]:
+            raise ValueError(
+                f"LengthAndAccuracy: a curve needs a share for each of the {len(lengths)} lengths; {wrong[0]!r} has "
+                f"{[*map(len, curves[wrong[0]].values())]}. Measure all of them."
+            )
+        plain = {
+            name: {key: [*map(float, curve[key])] for key in ("token", "exact")}
+            for name, curve in curves.items()
+        }
+        super().__init__(lengths=[*lengths], curves=plain, trained=trained, length=length)
 
     def below(self) -> dict[str, int | None]:
         """For each model the first length at which it is below the level."""
