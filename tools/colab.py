@@ -14,6 +14,7 @@ import sysconfig
 import venv
 from contextlib import suppress
 from datetime import datetime
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,7 +58,8 @@ def set_up(environment: Path = BASE) -> None:
     pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--no-deps", "-r", REQUIREMENTS], check=True)
     ours = Path(sysconfig.get_path("purelib"))
-    for part in (*ours.glob("torch"), *ours.glob("torchgen"), *ours.glob("torch-*.dist-info")):
+    packages = (metadata.distribution("torch").read_text("top_level.txt") or "torch").split()
+    for part in (*(ours / name for name in packages), *ours.glob("torch-*.dist-info")):
         (packages_folder(environment) / part.name).symlink_to(part)
 
 
