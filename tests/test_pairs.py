@@ -43,6 +43,11 @@ def test_the_best_sum_is_a_sum_and_no_other_sum_is_better():
         assert bits(together, other / other.sum(axis=-1, keepdims=True)) > bits(together, guess)
 
 
+def test_the_best_sum_says_a_distribution_for_each_pair(rng):
+    together = rng.gamma(1.0, size=(3, 3, 3))
+    np.testing.assert_allclose(best_sum(together / together.sum()).sum(axis=-1), 1)
+
+
 def test_a_sum_loses_nothing_where_there_is_nothing_else():
     rng = np.random.default_rng(1)
     after = np.exp(rng.normal(size=(1, 4, 4)) + rng.normal(size=(4, 1, 4)))

@@ -65,6 +65,10 @@ def test_what_it_says_is_as_good_as_what_it_ranks_first():
     assert corpus_bleu(rows, [[pair.target] for pair in unseen()]) > 99
 
 
+def test_the_translator_was_trained_on_the_lengths_that_its_page_names():
+    assert LENGTHS == (3, 16)
+
+
 def test_a_translation_begins_behind_one_mark(monkeypatch):
     begun = []
 
