@@ -194,3 +194,13 @@ def test_in_a_block_a_skipped_sublayer_leaves_the_sequence_as_it_was_and_use_ski
     skipping.eval()
     whole = X + skipping.attention(skipping.norm_1(X))
     assert_close(skipping(X), whole + skipping.feed_forward(skipping.norm_2(whole)), "float32")
+
+
+@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_a_cache_with_a_part_that_is_no_cache_says_so(order, part, rng):
+    X = rng.normal(size=(B, N, D))
+    Y, cache = getattr(block, f"{order}_norm_block")(X, parameters(rng), HEADS)
+    around = [None if i == part else one for i, one in enumerate(cache.around)]
+    with pytest.raises(ValueError, match="the cache must be what the forward returned"):
+        getattr(block, f"{order}_norm_block_backward")(X, cache._replace(around=around))

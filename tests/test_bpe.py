@@ -87,6 +87,19 @@ def test_a_stream_cut_anywhere_gives_the_numbers_of_the_whole(text, cuts):
     )
 
 
+def heard_before(tokenizer, *chunks):
+    """For each number of a stream: how many chunks had been asked for when it came."""
+    asked = []
+    chunks = (asked.append(chunk) or chunk for chunk in chunks)
+    return [len(asked) for _ in tokenizer.encode_stream(chunks)]
+
+
+def test_a_stream_lets_go_of_all_but_two_words_and_what_may_begin_a_special_token():
+    assert heard_before(Tokenizer([]), "a-b", ".") == [1, 2, 2, 2]
+    assert heard_before(Tokenizer([], ["<e>"]), "a-bcd", "e") == [1, 2, 2, 2, 2, 2]
+    assert heard_before(Tokenizer([], ["<e>"]), "a<", "e>", "b") == [2, 2, 3]
+
+
 @given(st.lists(st.integers(0, 557), max_size=12))
 def test_decoding_a_stream_that_splits_characters_gives_the_text_of_the_whole(numbers):
     assert "".join(trained().decode_stream(numbers)) == trained().decode(numbers)
@@ -169,6 +182,9 @@ def test_words_are_remembered_up_to_a_limit(monkeypatch: pytest.MonkeyPatch):
     small = Tokenizer(trained().merges)
     assert small.encode(prose()[:3000]) == trained().encode(prose()[:3000])
     assert 0 < len(small._remembered) <= 7
+    few = Tokenizer(trained().merges)
+    few.encode("one two three four five six seven two three")
+    assert len(few._remembered) == 7
 
 
 BAD = [

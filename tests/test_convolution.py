@@ -90,3 +90,10 @@ def test_a_filter_must_see_the_position_itself_or_what_came_before(one):
     kind = torch.zeros if one is twin.depthwise_convolution else np.zeros
     with pytest.raises(ValueError, match="ahead must be below width=3; got ahead=3"):
         one(kind((N, D)), kind((3, D)), kind(D), 3)
+
+
+def test_before_training_a_filter_keeps_the_size_of_what_it_mixes():
+    torch.manual_seed(0)
+    layer = twin.ConvolvedFeedForward(d_model=D, d_hidden=2000, width=4)
+    X = torch.randn(30, 2000)
+    assert 0.9 < twin.depthwise_convolution(X, layer.C, layer.b_C)[3:].std() < 1.1

@@ -254,3 +254,13 @@ def test_token_by_token_is_all_at_once_and_keys_of_the_memory_are_made_once_from
         ]
     assert_close(torch.cat(parts, dim=1), whole, "float64")
     assert len(projected) == 2 and all(given is source for given in projected)
+
+
+@by_order
+@pytest.mark.parametrize("part", range(3))
+def test_a_cache_with_a_part_that_is_no_cache_says_so(order, part, drawn):
+    X, memory, dY, learned = drawn
+    Y, cache = ours(order)(X, memory, learned, HEADS)
+    around = [None if i == part else one for i, one in enumerate(cache.around)]
+    with pytest.raises(ValueError, match="the cache must be what the forward returned"):
+        ours_backward(order)(dY, cache._replace(around=around))

@@ -14,6 +14,7 @@ from attnlib.models.encoder_decoder import (
     n_parameters,
     transformer_base,
 )
+from attnlib.reference.positional import sinusoids
 from attnlib.testing import assert_close
 
 B, N, M, SOURCE, TARGET = 3, 7, 5, 23, 19
@@ -208,6 +209,14 @@ def test_before_training_the_loss_is_about_that_of_knowing_nothing(texts):
         source, mask, said = texts
         loss = nn.functional.cross_entropy(model(kind)(source, mask, said).flatten(0, 1), said.flatten())
         assert abs(loss.item() - np.log(TARGET)) < 1.5
+
+
+def test_before_training_learned_places_are_as_large_as_sines_and_cosines():
+    torch.manual_seed(0)
+    wide = EncoderDecoder(EncoderDecoderConfig(SOURCE, TARGET, d_model=200, n_heads=2, positions="learned"))
+    for part in (wide.embed_source, wide.embed_target):
+        size = part.places.weight.square().mean().item()
+        assert size == pytest.approx((sinusoids(wide.config.longest, 200) ** 2).mean(), rel=0.05)
 
 
 def test_tied_and_shared_tables_are_one_table():

@@ -11,6 +11,7 @@ import torch
 from attnlib.interpret.capture import capture
 from attnlib.interpret.distance import mean_distance, offset_histogram, offsets
 from attnlib.interpret.patterns import (
+    Pattern,
     content_share,
     evenness,
     head_distances,
@@ -99,6 +100,14 @@ def test_patterns_made_by_hand_get_their_names():
         name: name for name in made
     }
     assert measure_pattern(previous).offset == -1 and measure_pattern(uniform).evenness == pytest.approx(1)
+
+
+def test_a_half_does_not_give_a_name_and_more_does():
+    half = Pattern(offset=0, at_offset=0.5, near=0.5, broadcast=0.5, content=0.5, evenness=0.5)
+    assert name_pattern(half) == "diffuse"
+    shares = {"at_offset": "positional", "broadcast": "broadcast", "content": "content", "near": "local"}
+    for share, name in shares.items():
+        assert name_pattern(half._replace(**{share: 0.51})) == name
 
 
 def test_content_share_is_zero_for_weights_that_ignore_the_input():

@@ -64,6 +64,11 @@ def test_momentum_is_that_of_pytorch(W, beta):
     )
 
 
+def test_the_settings_are_the_published_ones():
+    published = [(0.9, 0.999, 1e-8), (0.9, 0.98, 1e-9), (0.9, 0.95, 1e-8)]  # in the order of their years
+    assert [tuple(settings) for settings in PRESETS.values()] == published
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_adam_and_adamw_are_those_of_pytorch(W, preset):
     settings = PRESETS[preset]

@@ -20,9 +20,26 @@ def test_the_text_follows_the_language():
     assert (np.abs(triples / pairs[..., None] - LANGUAGE.next) < 5 * error + 3 / pairs[..., None]).all()
 
 
+class Last(np.random.Generator):
+    """Draws the last number below one, always."""
+
+    def random(self, size=None):
+        return np.full(size or (), np.nextafter(1.0, 0.0))
+
+
+def test_there_is_a_symbol_for_each_number_drawn():
+    language = pair_language(n_symbols=20)
+    assert language.next.cumsum(axis=-1)[..., -1].min() < np.nextafter(1.0, 0.0)  # sums of floats
+    assert (text(language, 400, 5, Last(np.random.PCG64(0)))[:, 2:] == 19).all()
+
+
 def test_pairs_are_what_a_long_text_has():
     moved = np.einsum("ab,abc->bc", LANGUAGE.pairs, LANGUAGE.next)
     np.testing.assert_allclose(moved, LANGUAGE.pairs, atol=1e-12)
+
+
+def test_bits_are_a_mean_over_all_that_comes():
+    assert bits(np.full((2, 4), 1 / 8), np.full((2, 4), 1 / 4)) == 2.0
 
 
 def test_whoever_knows_more_pays_less():

@@ -163,13 +163,26 @@ def test_the_formulas_count_bytes_of_the_size_that_is_asked_for():
     assert costs.data_parallel_held(c, p, 2) == (2 * whole, 2 * whole, 4 * whole)
     assert costs.data_parallel_held(c, p, 2, state_only=True).averages == whole
     assert costs.fully_sharded_held(c, p, 2) == (whole / 2, whole / 2, whole)
-    alike = ("embed", "places", "norm", "W_O.bias", "W_2.bias")  # what tensor parallel workers all hold
-    numbers = [(name, one.numel()) for name, one in gpt(**EVEN).named_parameters()]
-    both = sum(count for name, count in numbers if any(part in name for part in alike))
-    assert costs.tensor_parallel_held(c, p, 1).parameters == both + (whole - both) / p
     for held in (costs.tensor_parallel_held, costs.pipeline_held):
         assert held(c, p, 8).all == 4 * held(c, p, 2).all
         assert whole / p < held(c, p, 1).parameters < whole
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_formulas_count_the_parameters_of_a_model(kind):
+    """By their names: what stands outside the blocks, what all tensor parallel workers hold, what the first has."""
+    more, p = MODELS[kind] | EVEN, 4
+    c, numbers = config(**more), [(name, one.numel()) for name, one in gpt(**more).named_parameters()]
+
+    def named(*parts):
+        return sum(count for name, count in numbers if any(part in name for part in parts))
+
+    blocks = named("blocks.")
+    assert costs.parameters(c) == named("") and costs.rest(c) == named("") - blocks
+    alike = named("embed", "places", "norm", "W_O.bias", "W_2.bias")  # "unembed", too
+    assert costs.tensor_parallel_held(c, p, 1).parameters == alike + (named("") - alike) / p
+    first = dict(numbers)["embed.weight"] + named("places")
+    assert costs.pipeline_held(c, p, 1).parameters == blocks / p + first
 
 
 @pytest.mark.training
