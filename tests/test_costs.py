@@ -25,6 +25,7 @@ KINDS = {
     "wide heads": {"d_k": 10, "qk_norm": True},
     "narrow network": {"d_hidden": 40, "positions": "none", "bias": False},
     "llama": {**LLAMA, "d_hidden": 40, "n_kv_heads": 1},
+    "gated, with biases": {"activation": "swish", "gated": True},
 }
 configs = pytest.mark.parametrize(
     "config",
@@ -127,6 +128,7 @@ def test_a_step_brings_each_matrix_once_and_each_text_its_cache(config):
 def test_the_days_of_gpt_3_are_those_its_paper_counts():
     """Its paper counts 3.14e23 operations, table D.1."""
     assert abs(6 * 175e9 * 300e9 / 3.14e23 - 1) < 0.01
+    assert costs.days(1, 24 * 3600 / 6, flops=1, utilisation=1) == 1
     assert costs.days(175e9, 300e9, flops=2e15, utilisation=0.5) == costs.days(
         175e9, 300e9, flops=1e15, utilisation=1
     )

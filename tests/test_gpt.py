@@ -149,6 +149,25 @@ def test_the_large_presets_have_the_sizes_that_are_told_of_them(config, publishe
     assert round(gpt.n_parameters(config) / unit, digits) == published
 
 
+@pytest.mark.parametrize(
+    ("config", "vocab", "longest", "d_model", "n_layers", "n_heads", "d_k"),
+    [
+        (gpt.gpt2_small(), 50_257, 1024, 768, 12, 12, 64),
+        (gpt.gpt2_medium(), 50_257, 1024, 1024, 24, 16, 64),
+        (gpt.gpt2_large(), 50_257, 1024, 1280, 36, 20, 64),
+        (gpt.gpt2_xl(), 50_257, 1024, 1600, 48, 25, 64),
+        (gpt.gpt3(), 50_257, 2048, 12_288, 96, 96, 128),
+        (gpt.megatron_8b(), 128 * 8 * 50, 1024, 3072, 72, 32, 96),
+        (gpt.turing_nlg(), 50_257, 1024, 4256, 78, 28, 152),
+        (gpt.llama_7b(), 32_000, 2048, 4096, 32, 32, 128),
+    ],
+)
+def test_the_presets_have_the_published_shapes(config, vocab, longest, d_model, n_layers, n_heads, d_k):
+    assert (config.vocab, config.longest, config.d_model) == (vocab, longest, d_model)
+    assert (config.n_layers, config.n_heads, d_model / n_heads) == (n_layers, n_heads, d_k)
+    assert config.eps == (1e-6 if config.norm == "rms" else 1e-5)
+
+
 def test_tied_scores_are_products_with_the_embedding():
     model = GPT(GPTConfig(vocab=VOCAB, d_model=D, n_layers=1))
     tokens = torch.randint(VOCAB, (1, 3))
@@ -281,3 +300,17 @@ def test_a_text_that_is_too_long_is_refused_before_anything_is_remembered():
     with pytest.raises(ValueError, match="got 5 tokens for longest=4"):
         model(torch.zeros(1, 2, dtype=torch.long), cache)
     assert len(cache[0]) == 3
+
+
+@pytest.mark.parametrize("n_layers", [1, 3])
+def test_a_speaker_says_what_the_model_says_and_reads_only_what_is_new(n_layers):
+    model = GPT(GPTConfig(vocab=VOCAB, d_model=D, n_layers=n_layers)).double()
+    text = torch.randint(VOCAB, (2, 7))
+    with torch.no_grad():
+        said = model(text).log_softmax(-1)
+    speaker = model.speaker()
+    assert_close(speaker(text[:, :3]), said[:, 2], "float64")
+    assert_close(speaker.after_each(text), said[:, 3:], "float64")
+    speaker.crop(2)
+    assert {layer.length for layer in speaker.cache} == {2}
+    assert_close(speaker(text[:, :5]), said[:, 4], "float64")

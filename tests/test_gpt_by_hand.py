@@ -137,6 +137,15 @@ def test_it_begins_at_log_v():
     assert abs(curve(by_hand(first(spread=0.02)), 1)[0] - math.log(VOCAB)) < 0.05
 
 
+def test_before_training_what_writes_is_smaller_by_the_root_of_twice_the_blocks():
+    wide = first(d_model=60, d_hidden=80, vocab=50, longest=40, n_layers=8)
+    for block in wide.blocks:
+        for W in (wide.E, wide.places, *block.attention[:3], block.feed_forward.W_1):
+            assert W.std() == pytest.approx(0.3, rel=0.06)
+        for W in (block.attention.W_O, block.feed_forward.W_2):
+            assert W.std() == pytest.approx(0.3 / 4, rel=0.06)
+
+
 def test_a_step_leaves_what_it_was_given():
     learner = gpt.new_learner(first())
     before = [array.copy() for array in gpt.all_arrays(learner.parameters)]

@@ -70,6 +70,9 @@ def test_rows_without_a_key_are_the_rows_of_zeros(rng):
     empty = masks.rows_without_a_key(mask)
     assert same(empty, nn_masks.rows_without_a_key(torch.tensor(mask)))
     assert empty.tolist() == [[False, False, True, True, True], [False] * 5]
+    ahead = masks.window_mask(N, 0, 1) & ~np.eye(N, dtype=bool)  # the last sees nobody, nobody sees the first
+    assert masks.rows_without_a_key(ahead).tolist() == [False] * (N - 1) + [True]
+    assert same(masks.rows_without_a_key(ahead), nn_masks.rows_without_a_key(torch.tensor(ahead)))
     Q, K, V = (rng.normal(size=(B, N, D)) for _ in range(3))
     O, _ = scaled_dot_product_attention(Q, K, V, mask)
     assert np.array_equal((O == 0).all(axis=-1), empty)

@@ -15,6 +15,7 @@ def f(X: Array, n: int = 2):
     """Adds 1 + 1."""
     if n < 1:
         raise ValueError(f"f: n must be {1 + 0}.")
+    rules.must(n > 1 and len(list(zip(X, X, strict=True))) < 3, "f", "X must be short.")
     return X.sum(axis=-1) / (n * 3), n
 '''
 

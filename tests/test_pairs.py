@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnlib.data.pairs import best_sum, bits, floors, pair_language, text
+from attnlib.data.pairs import PairLanguage, best_sum, bits, floors, pair_language, text
 
 LANGUAGE = pair_language(n_symbols=5, seed=3)
 
@@ -28,9 +28,10 @@ class Last(np.random.Generator):
 
 
 def test_there_is_a_symbol_for_each_number_drawn():
-    language = pair_language(n_symbols=20)
-    assert language.next.cumsum(axis=-1)[..., -1].min() < np.nextafter(1.0, 0.0)  # sums of floats
-    assert (text(language, 400, 5, Last(np.random.PCG64(0)))[:, 2:] == 19).all()
+    v = 7
+    even = PairLanguage(np.full((v, v, v), 1 / v), np.full((v, v), v**-2.0))
+    assert even.next.cumsum(axis=-1).max() < np.nextafter(1.0, 0.0)  # sums of floats
+    assert (text(even, 3, 5, Last(np.random.PCG64(0)))[:, 2:] == v - 1).all()
 
 
 def test_pairs_are_what_a_long_text_has():
@@ -46,6 +47,21 @@ def test_whoever_knows_more_pays_less():
     found = list(floors(LANGUAGE).values())
     assert found == sorted(found, reverse=True) and found[-1] > 0
     assert found[0] == pytest.approx(np.log2(5))
+
+
+def test_the_floors_are_conditional_entropies():
+    """H(c), H(b, c) - H(b), H(a, b, c) - H(a, b), each from its own table."""
+
+    def entropy(table):
+        return -(table * np.log2(table)).sum()
+
+    whole = LANGUAGE.pairs[:, :, None] * LANGUAGE.next
+    singles, lasts = whole.sum(axis=(0, 1)), whole.sum(axis=0)
+    found = floors(LANGUAGE)
+    assert found["frequencies"] == pytest.approx(entropy(singles))
+    assert found["last symbol"] == pytest.approx(entropy(lasts) - entropy(lasts.sum(axis=1)))
+    assert found["both"] == pytest.approx(entropy(whole) - entropy(LANGUAGE.pairs))
+    assert found["both, added"] == pytest.approx(bits(whole, best_sum(whole)))
 
 
 def test_the_best_sum_is_a_sum_and_no_other_sum_is_better():

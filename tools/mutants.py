@@ -180,6 +180,8 @@ class Edits(ast.NodeVisitor):
             self.edit(node, repr(2 * node.value if node.value else 1.0))
 
     def visit_Call(self, node: ast.Call) -> None:
+        if self.source(node.func).startswith("rules."):  # other tests hold what is said to a wrong call
+            return
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if name in OTHER_NAME:
             start, end = self.span(node.func)
