@@ -292,3 +292,18 @@ def test_a_cache_that_does_not_fit_is_named(layer, crossed, X, source):
     ]:
         with pytest.raises(ValueError, match=sentence):
             call()
+
+
+def test_places_are_counted_from_zero_and_go_on_behind_what_is_held():
+    torch.manual_seed(0)
+    layer, told = MultiHeadAttention(d_model=6, n_heads=2, causal=True), []
+
+    def places(A, first):
+        told.append(first)
+        return A
+
+    cache, X = KeyValueCache(), torch.randn(1, 5, 6)
+    layer(X, positions=places)
+    for part in X.split([3, 2], dim=1):
+        layer(part, positions=places, cache=cache)
+    assert told == [0, 0, 0, 0, 3, 3]  # each of queries and keys

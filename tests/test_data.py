@@ -349,6 +349,8 @@ def test_the_number_of_inputs_agrees_with_listing_them():
     values = list(itertools.product(range(2), repeat=2))
     assert tasks.lookup(1, 2, 3, 2).n_inputs == len(keys) * len(values) * 2
     assert tasks.marked(1, 2, 3).n_inputs == len(list(itertools.product(range(3), range(3), range(2))))
+    marks = list(itertools.product([False, True], repeat=4))
+    assert tasks.latest_mark(1, 4, 3, 0.5).n_inputs == len(marks) * 3**4
     assert tasks.copy(1, 4, 3).n_inputs == len(list(itertools.product(range(3), repeat=4)))
 
 

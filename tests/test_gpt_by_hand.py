@@ -91,6 +91,16 @@ def test_scores_and_gradients_are_those_of_the_twin():
         np.testing.assert_allclose(mine.detach(), parameter.grad, rtol=0, atol=1e-12, err_msg=name)
 
 
+def test_the_stream_need_not_be_as_wide_as_the_heads_together(rng):
+    parameters = first(d_model=5, n_layers=1)
+    block = parameters.blocks[0]
+    shapes = [(5, 8), (5, 8), (5, 8), (8, 5), 8, 8, 8, 5]
+    attention = type(block.attention)(*(rng.normal(size=shape) for shape in shapes))
+    wide = parameters._replace(blocks=(block._replace(attention=attention),))
+    scores, _ = gpt.language_model(rows_of(0, batch=2, n=3), wide, n_heads=4)
+    assert scores.shape == (2, 4, VOCAB)
+
+
 def by_hand(parameters):
     """A step: rows in, the loss out."""
     learner = gpt.new_learner(parameters)

@@ -213,6 +213,9 @@ def test_entropy_and_its_backward(rng):
     assert ops.entropy(np.array([0.0, 1.0, 0.0])) == 0
     with np.errstate(all="raise"):
         assert ops.entropy_backward(np.float64(1), np.array([0.0, 1.0, 0.0])).tolist() == [0, -1, 0]
+    certain = torch.tensor([0.0, 1.0, 0.0], requires_grad=True)
+    nn_ops.entropy(certain).backward()
+    assert certain.grad.tolist() == [0, -1, 0]
     assert math.isclose(ops.entropy(np.full(M, 1 / M)), math.log(M))
 
 

@@ -165,6 +165,7 @@ def test_the_formulas_count_bytes_of_the_size_that_is_asked_for():
     assert costs.fully_sharded_held(c, p, 2) == (whole / 2, whole / 2, whole)
     for held in (costs.tensor_parallel_held, costs.pipeline_held):
         assert held(c, p, 8).all == 4 * held(c, p, 2).all
+        assert 2 * held(c, p).parameters == 2 * held(c, p).gradients == held(c, p).averages
         assert whole / p < held(c, p, 1).parameters < whole
 
 

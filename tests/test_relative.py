@@ -47,6 +47,7 @@ def test_alibi_gives_the_weights_of_the_published_code(h):
     """Theirs adds the slope times the place of the key: for each query another number more, which softmax drops."""
     theirs = build_alibi_tensor(torch.ones(1, N), h, torch.float64)
     past = torch.ones(N, N).tril().bool()
+    assert_close(twin.alibi(h, N, N), relative.alibi(h, N, N), "float32")
     ours = torch.from_numpy(relative.alibi(h, N, N)).masked_fill(~past, -torch.inf).softmax(-1)
     assert_close(ours, theirs.masked_fill(~past, -torch.inf).softmax(-1), "float32")
 

@@ -234,6 +234,15 @@ def test_importance_by_gradient_equals_finite_differences_of_each_input():
             assert_close(I[l, h], np.abs(slopes).sum(), "central difference")
 
 
+def test_the_heads_of_a_single_layer_have_their_importance_too():
+    model = tiny(n_layers=1)
+    for I in (
+        importance_by_ablation(model, mean_square(model)),
+        importance_by_gradient(model, mean_square(model), B),
+    ):
+        assert I.shape == (1, H) and (I != 0).all()
+
+
 def test_importance_of_a_model_in_single_precision_is_in_single_precision():
     model = tiny().float()
     assert importance_by_ablation(model, mean_square(model)).dtype == torch.float32

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.nn.positional import Rotary
 from attnlib.nn.transformer import Block, FeedForward
 from attnlib.reference import transformer
 from attnlib.reference.transformer import (
@@ -110,3 +111,20 @@ def test_the_residual_stream_is_what_came_in_and_the_sum_of_what_each_part_wrote
         Y = torch.nn.Sequential(*blocks)(X)
         assert len(heard) == 6
         assert torch.allclose(Y, X + sum(heard), rtol=1e-10, atol=1e-12) == (order == "pre")
+
+
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_what_a_block_is_told_its_attention_hears(order, rng):
+    torch.manual_seed(0)
+    heads, network = MultiHeadAttention(d_model=6, n_heads=3), FeedForward(d_model=6, d_hidden=HIDDEN)
+    block = Block(attention=heads, feed_forward=network, order=order).double()
+    X = torch.from_numpy(rng.normal(size=(B, N, 6)))
+    mask, bias = torch.ones(N, N).tril().bool(), torch.from_numpy(rng.normal(size=(3, N, N)))
+    for told in ({"mask": mask}, {"bias": bias}, {"positions": Rotary(2, longest=N)}):
+        if order == "pre":
+            Z = X + heads(block.norm_1(X), **told)
+            Y = Z + network(block.norm_2(Z))
+        else:
+            Z = block.norm_1(X + heads(X, **told))
+            Y = block.norm_2(Z + network(Z))
+        assert_close(block(X, **told), Y, "float64")

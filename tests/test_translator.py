@@ -1,6 +1,7 @@
 """The course's translator: what it can do, what it refuses, where it looks, and what a wrong word does to it."""
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from attnlib.interpret.cross import cross_weights
 from attnlib.interpret.prefix import go_on, likely_words, random_words, right_words
 from attnlib.metrics.alignment import diagonal_links, links_from_weights
 from attnlib.metrics.bleu import corpus_bleu
+from attnlib.models import translator as translator_module
 from attnlib.models.encoder_decoder import EncoderDecoder, n_parameters
 from attnlib.models.translator import FOLDER, LENGTHS, translate, translator, translator_config
 from attnlib.train.translation import accuracy, sequence_loss, tensors
@@ -140,6 +142,19 @@ def test_cross_weights_are_shares_of_the_words_of_each_sentence():
 # ---- One wrong word --------------------------------------------------------------------------------------------------
 
 PLACE = 3
+
+
+def test_a_translation_may_have_twice_as_many_words_as_its_sentence_and_eight_more(monkeypatch):
+    asked = []
+    speaks = SimpleNamespace(speaker=lambda source: source.shape)
+
+    def tokens(shape, start, longest, **_):
+        asked.append((tuple(shape), start.tolist(), longest))
+        return torch.tensor([target_vocab().encode(["la", "zone"])])
+
+    monkeypatch.setattr(translator_module.decode, "tokens", tokens)
+    assert translate(speaks, "the area") == "la zone"
+    assert asked == [((1, 3), [[BOS]], 2 * 2 + 8)] and translator_config().longest == 64
 
 
 def exact_behind(words: np.ndarray, pairs: list[Pair]) -> float:

@@ -108,10 +108,9 @@ def latest_mark(size: int, length: int, n_symbols: int, share: float, *, seed: i
     marks = rng.random((size, length)) < share
     place = np.maximum.accumulate(np.where(marks, np.arange(length), -1), axis=1)
     mask = place >= 0
-    weights = _one_hot(place, length) * mask[..., None]
     target = np.where(mask, np.take_along_axis(symbols, np.maximum(place, 0), 1), 0)
-    n_inputs = (2 * n_symbols) ** length
-    return SequenceTask(symbols + n_symbols * marks, target, weights, mask, 1 / n_symbols, n_inputs)
+    source, n_inputs = symbols + n_symbols * marks, (2 * n_symbols) ** length
+    return SequenceTask(source, target, _one_hot(place, length), mask, 1 / n_symbols, n_inputs)
 
 
 def lookup(size: int, n_pairs: int, n_keys: int, n_values: int, *, seed: int = 0) -> LookupTask:
