@@ -53,6 +53,7 @@ def test_links_are_source_first_and_thresholds_keep_several():
 
 def test_the_diagonal_stays_inside_and_is_the_identity_for_equal_lengths():
     assert diagonal_links(7, 7) == {(k, k) for k in range(7)}
+    assert diagonal_links(5, 2) == {(1, 0), (3, 1)}  # the middle of each half
     for n, m in [(2, 11), (11, 2), (3, 5)]:
         links = diagonal_links(n, m)
         assert {i for _, i in links} == set(range(m)) and {j for j, _ in links} <= set(range(n))

@@ -106,13 +106,18 @@ def test_the_stack_explains_what_it_cannot_do():
         tiny()(tokens(N + 1))
 
 
-@pytest.mark.parametrize("kind", ["learned", "sinusoid"])
+@pytest.mark.parametrize("kind", ["learned", "sinusoid", "index", "normalised"])
 def test_positions_are_added_to_the_tokens(kind):
     model = tiny(positions=kind)
     with capture(model) as seen:
         model(tokens())
     n, d = seen["embed"].shape[-2:]
-    table = model.positions.table.weight[:n] if kind == "learned" else sinusoids(n, d)
+    table = {
+        "learned": lambda: model.positions.table.weight[:n],
+        "sinusoid": lambda: sinusoids(n, d),
+        "index": lambda: torch.arange(n).double()[:, None],
+        "normalised": lambda: torch.linspace(0, 1, n).double()[:, None],
+    }[kind]()
     assert_close(seen["positions"], seen["embed"] + table, "float32")
 
 
