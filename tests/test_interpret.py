@@ -110,6 +110,13 @@ def test_a_half_does_not_give_a_name_and_more_does():
         assert name_pattern(half._replace(**{share: 0.51})) == name
 
 
+@pytest.mark.parametrize("offset", range(-4, 5))
+def test_near_is_at_most_two_positions_away(offset):
+    looks = np.eye(11, k=offset)
+    pattern = measure_pattern(np.tile(looks, (3, 1, 1)))
+    assert (pattern.offset, pattern.at_offset, pattern.near) == (offset, 1, float(abs(offset) <= 2))
+
+
 def test_content_share_is_zero_for_weights_that_ignore_the_input():
     P = np.tile(some_weights(N, N), (B, 1, 1))
     assert content_share(P) == 0

@@ -98,6 +98,17 @@ def test_a_module_is_its_function_with_parameters(module, inputs):
     assert all(weight.grad is not None for weight in module.parameters())
 
 
+def test_before_training_what_passes_through_a_parameter_keeps_its_size():
+    torch.manual_seed(0)
+    wide = [
+        nn_scores.AdditiveScore(d_q=100, d_k=400, d_a=900),
+        nn_scores.MultiplicativeScore(d_q=100, d_k=300),
+        nn_scores.LocationScore(d_q=100, n=300),
+    ]
+    for W in (W for module in wide for W in module.parameters()):
+        assert W.std().item() == pytest.approx(len(W) ** -0.5, rel=0.1)
+
+
 @pytest.mark.bad_input
 @pytest.mark.parametrize("module", [scores, nn_scores], ids=["reference", "nn"])
 @pytest.mark.parametrize(

@@ -167,21 +167,22 @@ def test_local_attention_equals_its_loops_and_its_twin(m, n, window, rng):
     assert_close(O, twin, "float64")
 
 
+@pytest.mark.parametrize("window", [2.0, 3.0])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize(("batch", "m", "n"), [((), M, N), ((B,), M, N), ((B, 1), N, M)])
-def test_the_backward_of_local_attention_is_the_slope_for_the_centres_too(batch, m, n, masked, rng):
+def test_the_backward_of_local_attention_is_the_slope_for_the_centres_too(batch, m, n, masked, window, rng):
     arrays = [*some_arrays(rng, batch, m, n), some_centers(rng, (*batch, m), n)]
     mask = rng.random((*batch, m, n)) < 0.7 if masked else None
     mask_twin = None if mask is None else torch.tensor(mask)
 
     def forward(Q, K, V, centers):
-        return sparse.local_attention(Q, K, V, centers, 2.0, mask)
+        return sparse.local_attention(Q, K, V, centers, window, mask)
 
     check_gradients(forward, sparse.local_attention_backward, arrays, rng)
     check_twin(
         forward,
         sparse.local_attention_backward,
-        lambda *arrays: nn_sparse.local_attention(*arrays, 2.0, mask_twin),
+        lambda *arrays: nn_sparse.local_attention(*arrays, window, mask_twin),
         arrays,
         rng,
     )
