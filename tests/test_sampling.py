@@ -37,6 +37,13 @@ def test_the_token_that_crosses_p_stays_and_no_more(rng):
         assert (np.nansum(P, axis=-1) - np.nanmin(P, axis=-1) < p).all()
 
 
+def test_what_comes_exactly_to_p_is_enough():
+    S = np.zeros((1, 4))
+    kept = np.array([[0, 0, -np.inf, -np.inf]])  # two quarters; of equals the first
+    assert np.array_equal(sampling.keep_nucleus(S, 0.5), kept)
+    assert np.array_equal(twin.keep_nucleus(torch.tensor(S), 0.5).numpy(), kept)
+
+
 def test_tokens_come_as_often_as_their_weights_say(rng):
     S, n = np.log(np.array([0.5, 0.3, 0.15, 0.05])), 40_000
     u = rng.uniform(size=n)
