@@ -14,7 +14,7 @@ from attnlib.reference.projections import MultiHeadParameters
 from attnlib.reference.transformer import FeedForwardParameters, NormParameters
 from attnlib.testing import assert_close, central_difference, check_gradients, check_twin, copy_parameters
 
-B, N, HEADS, D, HIDDEN = 3, 4, 2, 6, 7
+B, N, HEADS, D, HIDDEN = 4, 3, 2, 6, 7
 CAUSAL = np.tril(np.ones((N, N), dtype=bool))
 MASKS = {"none": None, "causal": CAUSAL}
 EXACT = {"rtol": 0, "atol": 1e-12}  # float64: the order of the additions is all that differs
@@ -163,7 +163,7 @@ def test_a_stack_has_its_slope_and_is_its_blocks_one_behind_the_other(rng):
 
 # ---- Stochastic depth -----------------------------------------------------------------------------------------------
 
-KEPT = np.array([True, False, True])
+KEPT = np.array([True, False, True, True])
 
 
 def test_stochastic_depth_has_its_slope_and_its_twin(rng):

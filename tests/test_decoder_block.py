@@ -21,8 +21,8 @@ from attnlib.testing import assert_close, central_difference, check_gradients, c
 M, N = 3, 5
 KINDS = (NormParameters, MultiHeadParameters) * 2 + (NormParameters, FeedForwardParameters)
 CAUSAL = np.tril(np.ones((M, M), dtype=bool))
-SAID = np.array([[True, True, False], [True] * 3])  # the first target has two tokens, padded
-READ = np.array([[True] * 5, [True, True, True, False, False]])  # the second source has three
+SAID = np.arange(M) < np.array([2, 3, 1, 3])[:, None]  # the tokens of each target; the others are padding
+READ = np.arange(5) < np.array([5, 3, 4, 1])[:, None]  # those of each source
 MASKS = {
     "none": (None, None),
     "causal": (CAUSAL, None),
