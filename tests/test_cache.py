@@ -54,7 +54,7 @@ def test_a_new_position_is_written_behind_the_others_which_stay_where_they_are(l
         layer(X[:, t : t + 1], cache=cache)
         moved += cache.K.data_ptr() != last
         last = cache.K.data_ptr()
-    assert moved == 2 and SMALLEST < N <= 2 * SMALLEST == cache.room  # the first room, and twice as much once full
+    assert moved == 2 and SMALLEST < N <= 2 * SMALLEST == cache.room  # the first room, then twice as much
     cache = KeyValueCache(longest=N)
     places = {(layer(X[:, t : t + 1], cache=cache), cache.K.data_ptr())[1] for t in range(N)}
     assert len(places) == 1
