@@ -159,6 +159,7 @@ def test_a_stack_has_its_slope_and_is_its_blocks_one_behind_the_other(rng):
 
     slope = central_difference(of_the_first, layers[0].feed_forward.W_1, dY)
     assert_close(gradients[0].feed_forward.W_1, slope, "central difference")
+    assert len(gradients) == 2
 
 
 # ---- Stochastic depth -----------------------------------------------------------------------------------------------

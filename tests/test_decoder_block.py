@@ -233,6 +233,7 @@ def test_a_decoder_has_its_slopes_and_its_blocks_read_one_memory(rng, drawn):
 
     slope = central_difference(of_the_first, layers[0].cross.W_K, dY)
     assert_close(gradients[0].cross.W_K, slope, "central difference")
+    assert len(gradients) == 2
 
 
 @by_order

@@ -139,6 +139,17 @@ def test_muon_is_that_of_pytorch_where_that_iterates_in_float64(M, monkeypatch):
     )
 
 
+@pytest.mark.parametrize("size", [1.0, 1e-8])
+@pytest.mark.parametrize("shape", [(4, 4), (3, 5), (5, 3)])
+def test_muons_iteration_keeps_the_directions_and_turns_each_singular_value_by_a_polynomial(shape, size, rng):
+    G = size * rng.normal(size=shape)
+    U, s, V = np.linalg.svd(G, full_matrices=False)
+    s = s / max(np.linalg.norm(s), 1e-7)
+    for _ in range(5):
+        s = sum(factor * s**power for factor, power in zip(matrix_optim.QUINTIC, (1, 3, 5), strict=True))
+    np.testing.assert_allclose(matrix_optim.orthogonalised(G), U * s @ V, rtol=0, atol=1e-10)
+
+
 def test_muons_iteration_is_pytorchs_within_bfloat16(rng):
     """Each entry within bfloat16's tolerance, at most four times of it: five steps each multiply an error."""
     from torch.optim._muon import _zeropower_via_newtonschulz
