@@ -314,6 +314,12 @@ def test_a_layer_names_the_parameter_that_does_not_fit():
             attention.attention_layer(*map(np.ones, shapes), parameters)
 
 
+def test_a_module_has_three_maps_and_no_biases():
+    module = nn_attention.AttentionLayer(d_model=2, d_source=5, d_k=3, d_v=7)
+    sizes = {name: tuple(W.shape) for name, W in module.named_parameters()}
+    assert sizes == {"W_Q.weight": (3, 2), "W_K.weight": (3, 5), "W_V.weight": (7, 5)}
+
+
 @pytest.mark.bad_input
 def test_a_module_says_which_input_does_not_fit():
     module = nn_attention.AttentionLayer(d_model=2, d_source=5, d_k=3, d_v=7)

@@ -325,6 +325,7 @@ def test_the_latest_mark_is_the_last_one_that_was_seen():
             marked = [symbol - 5 for symbol in source[: i + 1] if symbol >= 5]
             assert seen[i] == bool(marked) == weights[i].sum()
             assert not marked or marked[-1] == target[i] == weights[i] @ source - 5
+    assert task.chance == 1 / 5
     assert abs((task.source >= 5).mean() - 0.2) < 4 * (0.2 * 0.8 / 600) ** 0.5  # 4 standard errors, n=600
     with pytest.raises(ValueError, match=r"latest_mark: share must be above 0 and at most 1; got share=0"):
         tasks.latest_mark(1, 5, 3, 0)

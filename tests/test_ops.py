@@ -353,3 +353,10 @@ def test_a_gradient_has_the_shape_of_what_it_belongs_to():
         ValueError, match=r"P must be \(n,\); got \(2, 3\). Take one of the batch, such as `P\[0\]`."
     ):
         ops.softmax_jacobian(np.ones((2, 3)) / 3)
+
+
+def test_a_gap_beyond_all_floats_is_a_weight_of_zero():
+    """1e300 over a temperature of 1e-10 is infinite: only behind the largest score does it do no harm."""
+    S = np.array([[0.0, 1e300], [1e300, 0.0]])
+    assert ops.softmax_with_temperature(S, 1e-10).tolist() == [[0, 1], [1, 0]]
+    assert nn_ops.softmax_with_temperature(torch.tensor(S), 1e-10).tolist() == [[0, 1], [1, 0]]
