@@ -32,7 +32,7 @@ def test_what_is_computed_equals_its_twin(rng):
 
 
 @pytest.mark.parametrize("both", [True, False])
-@pytest.mark.parametrize(("buckets", "longest"), [(32, 128), (8, 20)])
+@pytest.mark.parametrize(("buckets", "longest"), [(32, 128), (8, 20), (6, 4)])
 def test_the_rows_of_t5_are_those_of_its_published_code(both, buckets, longest):
     distance = np.arange(-300, 301)
     theirs = T5Attention._relative_position_bucket(
