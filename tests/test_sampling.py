@@ -44,6 +44,13 @@ def test_what_comes_exactly_to_p_is_enough():
     assert np.array_equal(twin.keep_nucleus(torch.tensor(S), 0.5).numpy(), kept)
 
 
+def test_of_many_equals_the_first_are_kept():
+    S = np.zeros((1, 64))
+    kept = np.where(np.arange(64) < 32, 0.0, -np.inf)[None]
+    assert np.array_equal(sampling.keep_nucleus(S, 0.5), kept)
+    assert np.array_equal(twin.keep_nucleus(torch.tensor(S), 0.5).numpy(), kept)
+
+
 def test_tokens_come_as_often_as_their_weights_say(rng):
     S, n = np.log(np.array([0.5, 0.3, 0.15, 0.05])), 40_000
     u = rng.uniform(size=n)
