@@ -31,6 +31,7 @@ from attnlib.exercises import (
 from attnlib.exercises.engine import learner, naming, store
 from attnlib.exercises.engine.attempts import is_untouched
 from attnlib.exercises.engine.model import AnswerExercise, CodeExercise, Mistake
+from attnlib.exercises.engine.outcomes import same
 from attnlib.exercises.engine.registry import find
 from attnlib.exercises.engine.results import Note, as_html
 from attnlib.exercises.engine.tables import SideBySide
@@ -859,6 +860,37 @@ def test_a_generated_mistake_whose_loop_never_ends_is_ended():
     exercise = find("self-attention.layers-to-reach", "test")
     made = next(one for one in naming.generated(exercise) if one.mistakes[0].name == "`kernel` counts as one")
     assert any(outcome.error for outcome in made.outcomes(exercise))
+
+
+def nudged(array, number):
+    """The same numbers in a narrower type, or off by about what is allowed."""
+    kinds = [array.dtype, np.float32, np.float16] if array.dtype.kind == "f" else [array.dtype, np.float64]
+    with np.errstate(all="ignore"):
+        array = np.array(array, dtype=kinds[number % len(kinds)])
+        return array * (1 + 1e-8 * (number % 5)) if array.dtype == np.float64 else array
+
+
+@pytest.mark.parametrize(
+    "id", ["foundations.softmax", "foundations.masked-softmax", "transformer.length-score"]
+)
+def test_what_is_looked_up_is_what_a_comparison_one_by_one_finds(id):
+    exercise = find(id, "test")
+    every, found = naming.known(exercise), 0
+    for number, one in enumerate(every):
+        theirs = [
+            replace(outcome, arrays=tuple(nudged(array, number) for array in outcome.arrays))
+            for outcome in one.outcomes(exercise)
+        ]
+        ran = [i for i, outcome in enumerate(theirs) if outcome.kind != "error"]
+        limits = naming.tolerances(exercise)
+        fits = [
+            other
+            for other in every
+            if all(same(other.outcome(exercise, i), theirs[i], *limits[i]) for i in ran)
+        ]
+        assert naming.fitting(exercise, naming.known, theirs, [*range(len(theirs))]) == fits
+        found += bool(ran and fits)
+    assert 0 < found < len(every)  # some are too far off
 
 
 def test_a_list_of_numbers_is_an_array_to_the_laws_too():

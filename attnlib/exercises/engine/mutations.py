@@ -5,6 +5,7 @@ of the task only (parameters, and names that the task mentions), so it gives no 
 """
 
 import ast
+import functools
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -60,10 +61,14 @@ def letters(task: str) -> set[str]:
 
 
 class Place:
-    """Where a node hangs in the tree."""
+    """Where a node hangs in the tree; `line` is the nearest node above it that has a place in the source."""
 
-    def __init__(self, parent: ast.AST, field: str, index: int | None, node: ast.AST) -> None:
-        self.parent, self.field, self.index, self.node = parent, field, index, node
+    def __init__(self, parent: ast.AST, field: str, index: int | None, node: ast.AST, line: ast.AST) -> None:
+        self.parent, self.field, self.index, self.node, self.line = parent, field, index, node, line
+
+    @functools.cached_property
+    def text(self) -> str:
+        return ast.dump(self.node)
 
     def put(self, node: ast.AST) -> None:
         if self.index is None:
@@ -72,13 +77,14 @@ class Place:
             getattr(self.parent, self.field)[self.index] = node
 
 
-def places(tree: ast.AST) -> Iterator[Place]:
-    """All places of a tree below its root, from the outside in."""
+def places(tree: ast.AST, line: ast.AST) -> Iterator[Place]:
+    """All places of a tree below its root, from the outside in; `line` has a place in the source, for the root."""
+    line = tree if hasattr(tree, "lineno") else line
     for field, value in ast.iter_fields(tree):
         for index, node in enumerate(value) if isinstance(value, list) else ((None, value),):
             if isinstance(node, ast.AST):
-                yield Place(tree, field, index, node)
-                yield from places(node)
+                yield Place(tree, field, index, node, line)
+                yield from places(node, line)
 
 
 def mutants(source: str, task: str, like: Callable[..., Any]) -> Iterator[tuple[Change, Callable[..., Any]]]:
@@ -90,8 +96,8 @@ def mutants(source: str, task: str, like: Callable[..., Any]) -> Iterator[tuple[
     letters = Letters(task, definition)
     counted(tree)
     names = COMMON | inspect.unwrap(like).__globals__  # pyright: ignore[reportFunctionMemberAccess]
-    of_body = [place for statement in definition.body for place in [*places(statement)]]
-    of_body += [Place(definition, "body", i, node) for i, node in enumerate(definition.body)]
+    of_body = [place for statement in definition.body for place in [*places(statement, statement)]]
+    of_body += [Place(definition, "body", i, node, definition) for i, node in enumerate(definition.body)]
     seen = {code_of(tree, definition.name, names)}
     found = [(place, change) for place in of_body for rule in RULES for change in rule(place.node, letters)]
     for place, change in found:
@@ -100,6 +106,8 @@ def mutants(source: str, task: str, like: Callable[..., Any]) -> Iterator[tuple[
         for chosen in targets(place, change, of_body):
             for one, new in chosen:
                 one.put(new)
+                around = ast.Expr(new)  # pyright: ignore[reportArgumentType]
+                ast.fix_missing_locations(ast.copy_location(around, one.line))  # in what is new alone
             code = code_of(tree, definition.name, names)
             for one, _ in chosen:
                 one.put(one.node)
@@ -112,10 +120,8 @@ def targets(place: Place, change: Change, everywhere: list[Place]) -> Iterator[l
     """What is replaced by what: the node alone, all nodes that read the same, or a family of nodes."""
     yield [(place, change.new)]
     if change.everywhere:
-        like = ast.dump(place.node)
-        same = [
-            one for one in everywhere if type(one.node) is type(place.node) and ast.dump(one.node) == like
-        ]
+        kind = type(place.node)
+        same = [one for one in everywhere if type(one.node) is kind and one.text == place.text]
         if len(same) > 1:
             yield [(one, change.new) for one in same]
     if change.family is not None:
@@ -127,7 +133,7 @@ def targets(place: Place, change: Change, everywhere: list[Place]) -> Iterator[l
 def code_of(tree: ast.Module, name: str, names: dict[str, Any]) -> Any:
     """The compiled body of the function, None where the edit makes no sense."""
     try:
-        module = compile(ast.fix_missing_locations(tree), "<generated>", "exec")
+        module = compile(tree, "<generated>", "exec")
     except (SyntaxError, ValueError, TypeError, RecursionError):
         return None
     return next(one for one in module.co_consts if getattr(one, "co_name", "") == name)

@@ -19,11 +19,12 @@ from attnlib.exercises.engine import as_if, traps
 from attnlib.exercises.engine.edits import source_of, with_mistakes
 from attnlib.exercises.engine.model import CodeExercise, Mistake
 from attnlib.exercises.engine.mutations import mutants
-from attnlib.exercises.engine.outcomes import Outcome, observe, same
+from attnlib.exercises.engine.outcomes import Outcome, close, observe, same
 from attnlib.exercises.engine.rules import OFF_BY_ONE
 
 WEAK = (OFF_BY_ONE, "the 2 is another number", "the 1 is another number")  # said where nothing says more
 MOST_RIVALS = 3  # more causes than these for the same numbers, and none is said
+LOOKED_AT = 16  # numbers of an array that are compared for many explanations at once
 
 
 @dataclass(eq=False)
@@ -45,6 +46,9 @@ class Explanation:
 
     def outcomes(self, exercise: CodeExercise) -> tuple[Outcome, ...]:
         return tuple(self.outcome(exercise, i) for i in range(len(arguments_of(exercise))))
+
+
+Tier = Callable[[CodeExercise], tuple[Explanation, ...]]  # `known`, `generated` or `of_results`
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +132,7 @@ def right_sources(exercise: CodeExercise) -> Iterator[str]:
 def explain(exercise: CodeExercise, outcomes: Sequence[Outcome], rules: bool = True) -> Cause:
     """The mistakes behind these outcomes, as far as they can be told; without `rules`, known ones alone."""
     order = most_telling_first(exercise, outcomes)
-    fits = [one for one in known(exercise) if fitting(exercise, one, outcomes, order)]
+    fits = fitting(exercise, known, outcomes, order)
     fits = [one for one in fits if telling(exercise, one.outcomes(exercise))]
     strict = [one for one in fits if agree(exercise, one.outcomes(exercise), outcomes)]
     alone = [one for one in fits if len(one.mistakes) == 1]
@@ -149,8 +153,8 @@ def rules_that_fit(
 ) -> tuple[Mistake, ...]:
     """The generated mistakes behind these outcomes: those of code and arguments, or else those of the result."""
     tiers = (generated, of_results)[only_types_differ(exercise, outcomes) :]
-    for explanations in (tier(exercise) for tier in tiers):
-        fits = [one for one in explanations if fitting(exercise, one, outcomes, order)]
+    for tier in tiers:
+        fits = fitting(exercise, tier, outcomes, order)
         fits = [one for one in fits if agree(exercise, one.outcomes(exercise), outcomes)] or fits
         found = {one.mistakes[0].name: one.mistakes[0] for one in reversed(fits)}
         strong = [mistake for name, mistake in found.items() if name not in WEAK]
@@ -185,11 +189,63 @@ def most_telling_first(exercise: CodeExercise, outcomes: Sequence[Outcome]) -> l
     return sorted(range(len(wrong)), key=lambda i: not wrong[i])
 
 
-def fitting(exercise: CodeExercise, one: Explanation, theirs: Sequence[Outcome], order: list[int]) -> bool:
-    """Whether an explanation fits wherever the answer gave a result; an error of the answer says nothing."""
+def fitting(
+    exercise: CodeExercise, tier: Tier, theirs: Sequence[Outcome], order: list[int]
+) -> list[Explanation]:
+    """The explanations that fit wherever the answer gave a result; an error of the answer says nothing."""
     limits = tolerances(exercise)
     ran = [i for i in order if theirs[i].kind != "error"]
-    return all(same(one.outcome(exercise, i), theirs[i], *limits[i]) for i in ran)
+    near = nearby(exercise, tier, ran[0], theirs[ran[0]]) if ran else tier(exercise)
+    return [one for one in near if all(same(one.outcome(exercise, i), theirs[i], *limits[i]) for i in ran)]
+
+
+def nearby(exercise: CodeExercise, tier: Tier, i: int, theirs: Outcome) -> list[Explanation]:
+    """The explanations that agree with an outcome of case `i` in form and in some of its numbers, in their order.
+
+    All that are the `same` are among them: what is compared here is part of what `same` compares.
+    """
+    limits, looks = tolerances(exercise)[i], [look(array) for array in theirs.arrays]
+    found: list[int] = []
+    for group in alike(exercise, tier, i).get(form(theirs), {}).values():
+        agree = np.ones(len(group.places), dtype=bool)
+        for ours, want in zip(group.looks, looks, strict=True):
+            agree &= close(ours, want, *limits).all(axis=1)
+        found += group.places[agree].tolist()
+    explanations = tier(exercise)
+    return [explanations[place] for place in sorted(found)]
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Outcomes of one form and type: their places among the explanations, and one row of numbers for each."""
+
+    places: np.ndarray
+    looks: tuple[np.ndarray, ...]
+
+
+@functools.cache
+def alike(exercise: CodeExercise, tier: Tier, i: int) -> dict[Any, dict[Any, Group]]:
+    """What explanations do on case `i`, by form and then by types of numbers."""
+    places: dict[Any, dict[Any, list[int]]] = {}
+    outcomes = [one.outcome(exercise, i) for one in tier(exercise)]
+    for place, outcome in enumerate(outcomes):
+        types = tuple(array.dtype for array in outcome.arrays)
+        places.setdefault(form(outcome), {}).setdefault(types, []).append(place)
+
+    def group(some: list[int]) -> Group:
+        rows = zip(*([look(array) for array in outcomes[place].arrays] for place in some), strict=True)
+        return Group(np.array(some), tuple(np.array(row) for row in rows))
+
+    return {key: {types: group(some) for types, some in kinds.items()} for key, kinds in places.items()}
+
+
+def form(outcome: Outcome) -> Any:
+    return outcome.kind, tuple(array.shape for array in outcome.arrays)
+
+
+def look(array: np.ndarray) -> np.ndarray:
+    """A few numbers from all over an array."""
+    return array.ravel()[:: max(1, array.size // LOOKED_AT)]
 
 
 def agree(exercise: CodeExercise, ours: Sequence[Outcome], theirs: Sequence[Outcome]) -> bool:

@@ -29,7 +29,10 @@ def counted(tree: ast.Module) -> ast.Module:
     Traceback (most recent call last):
     RuntimeError: a loop that does not end
     """
-    for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
+    nodes = list(ast.walk(tree))
+    if not any(isinstance(node, ast.While) for node in nodes):
+        return tree
+    for function in [node for node in nodes if isinstance(node, ast.FunctionDef)]:
         loops = [node for node in ast.walk(function) if isinstance(node, ast.While)]
         for loop in loops:
             loop.body.insert(0, ast.parse("__turn()").body[0])

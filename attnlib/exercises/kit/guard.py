@@ -26,7 +26,7 @@ from attnlib.exercises.engine.model import (
     Mistake,
     ProofExercise,
 )
-from attnlib.exercises.engine.outcomes import observe, same
+from attnlib.exercises.engine.outcomes import Outcome, observe, same
 from attnlib.exercises.engine.registry import exercises, find
 from attnlib.exercises.engine.results import Result
 
@@ -261,11 +261,26 @@ def rivals(exercise: CodeExercise, mistake: Mistake, function: Callable[..., Any
 def of_several(exercise: CodeExercise) -> Iterator[str]:
     """Two or three mistakes at once never get the name of a mistake that is not among them."""
     for mistakes, function in several(exercise, 2) + several(exercise, 3):
-        outcomes = [observe(function, arguments) for arguments in naming.cases(exercise).values()]
+        outcomes = explicable(exercise, function)
+        if outcomes is None:
+            continue
         named = {mistake.name for mistake in naming.explain(exercise, outcomes, rules=False).mistakes}
         wrongly = named - {mistake.name for mistake in mistakes}
         if wrongly:
             yield f"{' + '.join(mistake.name for mistake in mistakes)} must not be named {wrongly}"
+
+
+def explicable(exercise: CodeExercise, function: Callable[..., Any]) -> list[Outcome] | None:
+    """What a function does on each case; None as soon as no known mistake, nor two, do all that: it gets no name."""
+    outcomes: list[Outcome] = []
+    left = set(naming.known(exercise))
+    for i, arguments in enumerate(naming.arguments_of(exercise)):
+        outcomes.append(observe(function, arguments))
+        if outcomes[i].kind != "error":
+            left &= {*naming.nearby(exercise, naming.known, i, outcomes[i])}
+        if not left:
+            return None
+    return outcomes
 
 
 def several(exercise: CodeExercise, count: int) -> list[tuple[tuple[Mistake, ...], Callable[..., Any]]]:
