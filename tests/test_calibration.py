@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.calibration import calibration_curve
 
 from attnlib.metrics.calibration import (
     best_temperature,
@@ -45,6 +44,8 @@ def test_the_error_is_that_of_its_definition(bins, said):
 
 @pytest.mark.parametrize("bins", [2, 10, 15])
 def test_reliability_is_that_of_scikit_learn(bins, said):
+    from sklearn.calibration import calibration_curve  # here: a second, which most who collect need not pay
+
     confidence, right = said
     accuracy, mean = calibration_curve(right, confidence, n_bins=bins)
     found = reliability(confidence, right, bins)

@@ -1,6 +1,5 @@
 """The training loop: each token counts once, a bad step changes nothing, a killed training ends as if it never was."""
 
-import multiprocessing
 import os
 import random
 import re
@@ -11,6 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from copies import FRESH
 from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -314,11 +314,6 @@ def test_without_the_gpu_that_it_was_kept_on_it_does_not_go_on(tmp_path, monkeyp
 
 EVERY_KILL = bool(os.environ.get("EVERY_KILL"))
 AT_RANDOM, WHILE_WRITING = (12, 8) if EVERY_KILL else (2, 2)
-
-
-# Processes are forked from one that has loaded torch and done nothing with it: quick, and without anybody's threads.
-FRESH = multiprocessing.get_context("forkserver")
-FRESH.set_forkserver_preload(["attnlib.train.fit", "attnlib.models.gpt"])
 
 
 def started(act, *arguments):

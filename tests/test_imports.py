@@ -39,6 +39,12 @@ def test_data_metrics_decoding_and_testing_never_load_torch():
     )
 
 
+def test_a_model_does_not_load_the_compiler_of_pytorch():
+    """It takes as long as PyTorch itself, and brings SymPy with it."""
+    loaded = modules_after("import attnlib.models.gpt")
+    assert "torch" in loaded and "sympy" not in loaded
+
+
 def test_a_reference_module_that_loads_torch_would_be_seen(tmp_path):
     (tmp_path / "planted.py").write_text("def f():\n    pass\n\n\nimport torch\n")
     (tmp_path / "stand_in").mkdir()

@@ -1,11 +1,14 @@
 """Each kind of parallel training is the single process: loss, gradients; what it moves, holds, wastes; checkpoints."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
+from copies import FRESH
 from parallel_work import EVEN, MICRO, MODELS, ROWS, N, config, counted, data, gpt, loss, work
+from torch.multiprocessing.spawn import start_processes
 
 from attnlib.models import parallel_costs as costs
 from attnlib.models.gpt import GPT
@@ -13,8 +16,7 @@ from attnlib.reference import all_reduce as ring
 from attnlib.reference import pipeline
 from attnlib.reference.transformer import FeedForwardParameters, feed_forward
 from attnlib.testing import assert_close
-from attnlib.train import parallel
-from attnlib.train.workers import together
+from attnlib.train import parallel, workers
 
 SIZES = (4, 2)
 KINDS = [
@@ -27,11 +29,16 @@ TOGETHER = ["fully sharded and tensor parallel", "data parallel and a pipeline"]
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """What each worker of four and of two has found; the two read what the four have written."""
+    """What each worker of four and of two has found; the two read what the four have written.
+
+    All six are copies of one process that has loaded PyTorch.
+    """
     folder, all_found = tmp_path_factory.mktemp("workers"), {}
-    for p in SIZES:
-        together(p, work, str(folder))
-        all_found[p] = [json.loads((folder / f"{p}-{r}.json").read_text()) for r in range(p)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workers, "spawn", partial(start_processes, start_method=FRESH.get_start_method()))
+        for p in SIZES:
+            workers.together(p, work, str(folder))
+            all_found[p] = [json.loads((folder / f"{p}-{r}.json").read_text()) for r in range(p)]
     return all_found
 
 

@@ -8,7 +8,6 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.attention.bias import causal_lower_right
 
 from attnlib import rules
 from attnlib.nn.masks import causal_mask
@@ -92,6 +91,8 @@ def fused_attention(
     elif (
         alone and causal and not torch.compiler.is_compiling()
     ):  # the compiler does not take PyTorch's name for it
+        from torch.nn.attention.bias import causal_lower_right  # here: it loads PyTorch's compiler, a second
+
         hidden = causal_lower_right(m, n)
     elif causal or not alone:
         hidden = _hidden(Q, K, mask, bias, causal)
