@@ -1,5 +1,6 @@
 """What readers take with them: the PDF is the whole book and can be read by everyone; the archive opens from a disk."""
 
+import asyncio
 import fcntl
 import os
 import re
@@ -7,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -72,20 +74,49 @@ def test_links_between_pages_stay_inside_the_document(link, leads_to):
 
 
 @pytest.mark.built
-def test_in_the_single_page_every_id_is_unique_and_every_link_leads_somewhere():
-    soup = BeautifulSoup(single_page.assemble(ROOT, SITE, ADDRESS), "html.parser")
-    ids = [str(element["id"]) for element in soup.find_all(id=True)]
-    assert len(ids) == len(set(ids)) > 1000
-    inside = {str(a["href"])[1:] for a in soup.find_all("a", href=re.compile("^#"))}
-    assert inside <= set(ids) and len(inside) > 500
-    drawn = {str(use.get("xlink:href") or use["href"])[1:] for use in soup.find_all("use")}
-    assert drawn <= set(ids) and drawn
-    assert not soup.find_all(["script", "form"]) and not soup.find_all(class_="headerlink")
-    assert all(details.has_attr("open") for details in soup.find_all("details"))
-    assert all((ROOT / "_build" / str(image["src"])).exists() for image in soup.find_all("img"))
+def test_in_the_printed_parts_every_id_is_unique_and_every_link_leads_somewhere():
+    ids: list[str] = []
+    asked, stored, drawn_anywhere = set(), set(), 0
+    parts = single_page.assemble(ROOT, SITE, ADDRESS)
+    assert len(parts) == 1 + len({page.part for page in PAGES})
+    for part in parts:
+        soup = BeautifulSoup(part, "html.parser")
+        here = [str(element["id"]) for element in soup.find_all(id=True)]
+        ids += here
+        inside = {str(a["href"])[1:] for a in soup.find_all("a", href=re.compile("^#"))}
+        assert inside <= set(here)
+        stored |= inside
+        elsewhere = soup.find_all("a", href=re.compile(f"^{single_page.ELSEWHERE}"))
+        led = {str(a["href"]).removeprefix(single_page.ELSEWHERE) for a in elsewhere}
+        assert not led & set(here)
+        asked |= led
+        drawn = {str(use.get("xlink:href") or use["href"])[1:] for use in soup.find_all("use")}
+        assert drawn <= set(here)
+        drawn_anywhere += len(drawn)
+        assert not soup.find_all(["script", "form"]) and not soup.find_all(class_="headerlink")
+        assert all(details.has_attr("open") for details in soup.find_all("details"))
+        assert all((ROOT / "_build" / str(image["src"])).exists() for image in soup.find_all("img"))
+    assert len(ids) == len(set(ids)) > 1000 and drawn_anywhere
+    assert asked <= stored <= set(ids) and len(asked) > 500
 
 
 # ---- The PDF --------------------------------------------------------------------------------------------------------
+
+
+def test_a_print_that_does_not_end_is_given_up(tmp_path, monkeypatch):
+    class Stuck:
+        async def new_context(self, **_: object) -> None:
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(make_pdf, "LIMIT", 0.01)
+    monkeypatch.setattr(make_pdf, "PAGE", tmp_path / "book.html")
+    stuck = make_pdf.print_page(Stuck(), "<html></html>", tmp_path / "part-3.pdf")  # type: ignore[arg-type]
+    with (
+        ThreadPoolExecutor() as another,
+        pytest.raises(SystemExit, match="part-3 was not printed within 0.01"),
+    ):
+        another.submit(asyncio.run, stuck).result()  # this thread may have the browser's own loop
+
 
 HYPHEN = "\ufffe"  # how pdfium gives one that stands before the end of a line
 
@@ -130,6 +161,44 @@ def test_the_pdf_is_tagged_has_an_outline_and_says_its_language(pdf):
     for page in PAGES:
         assert (1 if page.part else 0, title(page)) in entries
     assert {(0, page.part) for page in PAGES if page.part} <= set(entries)
+
+
+@pytest.mark.built
+@pytest.mark.browser
+def test_across_the_parts_links_lead_inside_and_tags_make_one_tree(pdf):
+    with pikepdf.open(pdf) as document:
+        tags, places = document.Root.StructTreeRoot, document.Root.Dests
+        tagged = pikepdf.NumberTree(tags.ParentTree)
+        parts = [kid.objgen for kid in tags.K.K]
+        of_pages, inside = [], 0
+        for page in document.pages:
+            tag = tagged[int(page.StructParents)][0]
+            while tag.P.objgen != tags.K.objgen:
+                tag = tag.P
+            of_pages.append(parts.index(tag.objgen))
+            for link in page.get("/Annots", ()):
+                assert str(tagged[int(link.StructParent)].S) == "/Link"
+                if "/Dest" in link:
+                    inside += link.Dest in places
+                else:
+                    assert not str(link.A.URI).startswith(single_page.ELSEWHERE)
+        assert of_pages == sorted(of_pages) and set(of_pages) == set(range(len(parts)))
+        assert len(parts) >= len({page.part for page in PAGES}) and inside > 100 * len(PAGES)
+        headers = pikepdf.NameTree(tags.IDTree)
+        assert len(headers) > 100 and all(str(cell.ID) == name for name, cell in headers.items())
+
+
+@pytest.mark.built
+@pytest.mark.browser
+def test_every_sheet_bears_its_head_and_its_number_through_all_parts(pdf, texts):
+    numbers = make_pdf.page_numbers(pdf)
+    heads = {numbers[page.key]: "".join(title(page).split()) for page in PAGES}
+    parts = ["".join(page.part.split()) for page in PAGES if page.part]
+    head = ""
+    for number, words in enumerate(texts[1:], 2):  # the title page bears neither
+        head = heads.get(number, head)
+        # the sheet with the name of a part has no head
+        assert words.startswith((f"{head}{number}", *(f"{number}{part}" for part in parts))), number
 
 
 @pytest.mark.built

@@ -1,23 +1,27 @@
 """Print the whole book into one PDF: `python tools/make_pdf.py`, after `make book`. It is tagged and has an outline.
 
-The book is printed twice, because a page's number is known only once everything is printed: the first time to learn
-the numbers, the second time with them in the table of contents.
+The parts are printed one after the other, each numbered from where the last one ends, and the table of contents, which
+has their numbers, at last; then they are joined. Printed at once, the whole book takes a browser several gigabytes.
 """
 
+import asyncio
 import shutil
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pikepdf
-from playwright.sync_api import Browser, sync_playwright
+from pikepdf import Array, Dictionary, Name, NameTree, NumberTree, Pdf, String
+from playwright.async_api import Browser, async_playwright
 from set_address import wanted
-from single_page import assemble, with_numbers
+from single_page import ELSEWHERE, assemble, counting_from, with_numbers
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE, PAGE = ROOT / "_build" / "html", ROOT / "_build" / "book.html"
 PDF = ROOT / "_build" / "downloads" / "attention-executed.pdf"
+LIMIT = 300.0  # seconds for printing one part; the longest takes a tenth of it
 
 
 def chromium() -> str:
@@ -29,32 +33,127 @@ def chromium() -> str:
     )
 
 
-def print_page(browser: Browser, page: Path, pdf: Path) -> None:
+async def print_page(browser: Browser, html: str, pdf: Path) -> None:
     """Print without scripts, so that each figure is the one that a page has without them."""
-    context = browser.new_context(java_script_enabled=False, color_scheme="light")
-    opened = context.new_page()
-    opened.goto(page.as_uri(), wait_until="load")
-    opened.pdf(path=pdf, print_background=True, prefer_css_page_size=True, tagged=True, outline=True)
-    context.close()
+    PAGE.write_text(html, encoding="utf-8")
+    try:
+        async with asyncio.timeout(LIMIT):
+            context = await browser.new_context(java_script_enabled=False, color_scheme="light")
+            opened = await context.new_page()
+            await opened.goto(PAGE.as_uri(), wait_until="load", timeout=0)
+            await opened.pdf(
+                path=pdf, print_background=True, prefer_css_page_size=True, tagged=True, outline=True
+            )
+            await context.close()
+    except TimeoutError:
+        raise SystemExit(
+            f"make pdf: {pdf.stem} was not printed within {LIMIT:g} seconds; it is {PAGE}"
+        ) from None
 
 
 def page_numbers(pdf: Path) -> dict[str, int]:
     """The page number of each place that a link of the document leads to, by its name."""
     with pikepdf.open(pdf) as document:
         numbers: dict[Any, int] = {page.objgen: number for number, page in enumerate(document.pages, 1)}
-        return {name.lstrip("/"): numbers[place[0].objgen] for name, place in document.Root.Dests.items()}
+        places = document.Root.get("/Dests", Dictionary())
+        return {name.lstrip("/"): numbers[place[0].objgen] for name, place in places.items()}
 
 
-def pack(loose: Path, pdf: Path) -> None:
-    """Store the many small objects of a tagged document together, which halves the file."""
-    with pikepdf.open(loose) as document:
-        document.save(pdf, object_stream_mode=pikepdf.ObjectStreamMode.generate, linearize=True)
+def sheets(pdf: Path) -> int:
+    with pikepdf.open(pdf) as document:
+        return len(document.pages)
+
+
+# ---- Joining the parts ----------------------------------------------------------------------------------------------
+
+
+def join(parts: list[Path], pdf: Path) -> None:
+    """One document of many; the many small objects of a tagged document stored together, which halves the file."""
+    with ExitStack() as opened:
+        whole, *others = [opened.enter_context(pikepdf.open(part)) for part in parts]
+        for number, part in enumerate(others, 1):
+            append(whole, part, f"{number}-")
+        lead_inside(whole)
+        whole.save(pdf, object_stream_mode=pikepdf.ObjectStreamMode.generate, linearize=True)
+
+
+def append(whole: Pdf, part: Pdf, prefix: str) -> None:
+    """Put a part behind the whole: its pages, tags, outline and the places that links lead to."""
+    set_before_names(part, prefix)
+    first = len(whole.pages)
+    whole.add_pages_from(part)  # before all that refers to pages
+    append_tags(whole, whole.copy_foreign(part.Root.StructTreeRoot), first)
+    append_outline(whole.Root.Outlines, whole.copy_foreign(part.Root.Outlines))
+    if "/Dests" not in whole.Root:
+        whole.Root.Dests = Dictionary()
+    for name, place in whole.copy_foreign(part.Root.Dests).items():
+        whole.Root.Dests[name] = place
+
+
+def set_before_names(part: Pdf, prefix: str) -> None:
+    """The cells of a table refer to their headers by names, which are unique only within their part."""
+    for thing in part.objects:
+        if not isinstance(thing, Dictionary) or thing.get("/Type") != Name.StructElem:
+            continue
+        if "/ID" in thing:
+            thing.ID = String(prefix + str(thing.ID))
+        for attribute in thing.get("/A", ()):
+            if "/Headers" in attribute:
+                attribute.Headers = Array([String(prefix + str(header)) for header in attribute.Headers])
+
+
+def append_tags(whole: Pdf, tags: Any, first: int) -> None:
+    """The tags of the pages from `first` on; pages and links find theirs by numbers, which go on from the whole's."""
+    ours = whole.Root.StructTreeRoot
+    after = int(ours.ParentTreeNextKey)
+    for page in list(whole.pages)[first:]:
+        for owner, key in ((page.obj, "/StructParents"), *((link, "/StructParent") for link in links(page))):
+            owner[key] = int(owner[key]) + after
+    by_number = NumberTree(ours.ParentTree)
+    for number, of_page in NumberTree(tags.ParentTree).items():
+        by_number[number + after] = of_page
+    ours.ParentTreeNextKey = after + int(tags.ParentTreeNextKey)
+    if "/IDTree" not in ours:
+        ours.IDTree = NameTree.new(whole).obj
+    names = NameTree(ours.IDTree)
+    for header in NameTree(tags.IDTree).values() if "/IDTree" in tags else ():
+        names[str(header.ID)] = header
+    tags.K.S, tags.K.P = Name.Part, ours.K  # each was a Document
+    inside = ours.K.K if isinstance(ours.K.K, Array) else [ours.K.K]  # a single one stands without a list
+    ours.K.K = Array([*inside, tags.K])
+
+
+def append_outline(ours: Any, more: Any) -> None:
+    entry = more.First
+    while True:
+        entry.Parent = ours
+        if "/Next" not in entry:
+            break
+        entry = entry.Next
+    ours.Last.Next, more.First.Prev = more.First, ours.Last
+    ours.Last, ours.Count = more.Last, int(ours.Count) + int(more.Count)
+
+
+def links(page: pikepdf.Page) -> list[Any]:
+    return list(page.get("/Annots", ()))
+
+
+def lead_inside(whole: Pdf) -> None:
+    """What led into another part leads to its place in the whole."""
+    for page in whole.pages:
+        for link in links(page):
+            address = str(link.get("/A", Dictionary()).get("/URI", ""))
+            if address.startswith(ELSEWHERE):
+                place = Name("/" + address.removeprefix(ELSEWHERE))
+                if place not in whole.Root.Dests:
+                    raise SystemExit(f"make pdf: a link leads to {place}, which is nowhere")
+                del link.A
+                link.Dest = place
 
 
 def size(pdf: Path) -> str:
     """`293 pages, 7.5 MB`"""
-    with pikepdf.open(pdf) as document:
-        return f"{len(document.pages)} pages, {pdf.stat().st_size / 1e6:.1f} MB"
+    return f"{sheets(pdf)} pages, {pdf.stat().st_size / 1e6:.1f} MB"
 
 
 def up_to_date() -> bool:
@@ -67,17 +166,23 @@ def up_to_date() -> bool:
     return PDF.exists() and PDF.stat().st_mtime > max(file.stat().st_mtime for file in sources)
 
 
-def make() -> None:
-    html = assemble(ROOT, SITE, wanted()["site"])
+async def make() -> None:
+    front, *parts = assemble(ROOT, SITE, wanted()["site"])
     PDF.parent.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        draft = Path(folder) / "draft.pdf"
-        PAGE.write_text(html, encoding="utf-8")
-        print_page(browser, PAGE, draft)
-        PAGE.write_text(with_numbers(html, page_numbers(draft)), encoding="utf-8")
-        print_page(browser, PAGE, draft)
-        pack(draft, PDF)
+    with tempfile.TemporaryDirectory() as folder:
+        async with async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+            printed = [Path(folder) / f"part-{number}.pdf" for number in range(len(parts) + 1)]
+            await print_page(browser, front, printed[0])  # for the number of its pages
+            numbers: dict[str, int] = {}
+            before = sheets(printed[0])
+            for part, pdf in zip(parts, printed[1:], strict=True):
+                await print_page(browser, counting_from(part, before + 1), pdf)
+                numbers |= {name: before + number for name, number in page_numbers(pdf).items()}
+                before += sheets(pdf)
+            await print_page(browser, with_numbers(front, numbers), printed[0])
+            await browser.close()
+        join(printed, PDF)
 
 
 def main() -> int:
@@ -85,7 +190,7 @@ def main() -> int:
         print("make pdf: the book is not built. Run: make book")
         return 1
     if not up_to_date():
-        make()
+        asyncio.run(make())
     print(f"The book as a PDF: {PDF} ({size(PDF)})")
     return 0
 

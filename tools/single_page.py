@@ -1,4 +1,5 @@
-"""The whole book as one HTML page, for printing: assembled from the built pages, so that it shows what they show.
+"""The whole book as HTML, for printing, a page for each of its parts: assembled from the built pages, so that it shows
+what they show.
 
 What only works on a screen is left out: folded code (the drawing of figures), hints, forms and scripts. Other folds are
 open. The solutions stand at the back, and each exercise points to its own.
@@ -22,6 +23,7 @@ ON_SCREEN_ONLY = (
 )
 REFERS_TO_IDS = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
 HEADINGS = re.compile(r"h[1-5]")
+ELSEWHERE = "another-part:"  # what a link into another part begins with, until the parts are joined
 
 
 @dataclass(frozen=True)
@@ -54,21 +56,46 @@ def files(entries: list[dict[str, Any]]) -> Iterator[str]:
         yield from files(entry.get("sections", []))
 
 
-def assemble(root: Path, site: Path, address: str) -> str:
-    """The page as HTML, to be stored beside the folder `site`; its table of contents has no page numbers yet."""
+def assemble(root: Path, site: Path, address: str) -> list[str]:
+    """The parts as HTML, to be stored beside the folder `site`: the title and the contents, then part by part.
+
+    The table of contents has no page numbers yet.
+    """
     pages = contents(root)
     articles = {page: article(site, page, pages, address) for page in pages}
     titles = {page: articles[page].find(HEADINGS).get_text() for page in pages}  # type: ignore[union-attr]
-    body, part = "", ""
-    for page in pages:
-        if page.part != part:
-            part = page.part
-            body += f'<section class="part"><h1>{escape(part)}</h1></section>\n'
-        text = articles[page].decode_contents()
-        body += f'<section class="page" id="{page.key}" style="page: of-{page.key}">{text}</section>\n'
-    heads = "".join(running_head(page, titles[page]) for page in pages)
-    front = title_page(root, address) + table_of_contents(pages, titles)
-    return page_of(site, f"<style>{heads}</style>", front + body)
+    front = BeautifulSoup(title_page(root, address) + table_of_contents(pages, titles), "html.parser")
+    asked = lead_elsewhere([(None, front), *((page.part, text) for page, text in articles.items())], pages)
+    documents = [page_of(site, "", str(front))]
+    for part in dict.fromkeys(page.part for page in pages):
+        body = f'<section class="part"><h1>{escape(part)}</h1></section>\n' if part else ""
+        of_part = [page for page in pages if page.part == part]
+        for page in of_part:
+            text = articles[page].decode_contents()
+            body += f'<section class="page" id="{page.key}" style="page: of-{page.key}">{text}</section>\n'
+        heads = "".join(running_head(page, titles[page]) for page in of_part)
+        documents.append(page_of(site, f"<style>{heads}</style>", body + places(asked[part])))
+    return documents
+
+
+def lead_elsewhere(texts: list[tuple[str | None, Tag]], pages: list[Page]) -> dict[str, list[str]]:
+    """Mark the links of each text, given with its part, that lead into another; return where each part is led to."""
+    part_of = {page.key: page.part for page in pages}
+    asked: dict[str, set[str]] = {page.part: set() for page in pages}
+    for part, text in texts:
+        for link in text.find_all("a", href=re.compile("^#")):
+            place = str(link["href"])[1:]
+            there = part_of.get(place.partition("--")[0], part)
+            if there is not None and there != part:
+                link["href"] = ELSEWHERE + place
+                asked[there].add(place)
+    return {part: sorted(places) for part, places in asked.items()}
+
+
+def places(names: list[str]) -> str:
+    """Chromium stores a place only where the same document links to it: links that nobody sees."""
+    links = "".join(f'<a href="#{name}"></a>' for name in names)
+    return f"<nav hidden>{links}</nav>\n"
 
 
 def article(site: Path, page: Page, pages: list[Page], address: str) -> Tag:
@@ -80,7 +107,7 @@ def article(site: Path, page: Page, pages: list[Page], address: str) -> Tag:
     point_to_solutions(text)
     for element in text.select(ON_SCREEN_ONLY):
         element.decompose()
-    for fold in text.select("details"):
+    for fold in text.find_all("details"):
         fold["open"] = ""
     for heading in text.find_all(HEADINGS) if page.part else ():
         heading.name = f"h{int(heading.name[1]) + 1}"
@@ -90,7 +117,7 @@ def article(site: Path, page: Page, pages: list[Page], address: str) -> Tag:
 
 def point_to_solutions(text: Tag) -> None:
     """An exercise shows, instead of its folded solution, a link to the back of the book."""
-    for frame in text.select(".frame-exercise"):
+    for frame in text.find_all(class_="frame-exercise"):
         link = frame.select_one('a[href*="#solution-"]')
         if link is None:
             continue
@@ -118,7 +145,7 @@ def rewrite(text: Tag, page: Page, keys: dict[str, str], address: str) -> None:
 
 
 def target(link: str, page: Page, keys: dict[str, str], address: str) -> str:
-    """Where a link of `page` leads to in the single page."""
+    """Where a link of `page` leads to in the printed book."""
     url = urlsplit(link)
     if url.scheme or url.netloc:
         return link
@@ -173,6 +200,11 @@ def table_of_contents(pages: list[Page], titles: dict[Page, str]) -> str:
 def with_numbers(html: str, numbers: dict[str, int]) -> str:
     """The table of contents with the numbers of the pages on which its entries begin."""
     return re.sub(r'(<span class="folio" data-of="([^"]+)">)', lambda m: f"{m[1]}{numbers[m[2]]}", html)
+
+
+def counting_from(html: str, number: int) -> str:
+    """A part whose first page has this number."""
+    return html.replace("<html ", f'<html style="counter-reset: page {number - 1}" ', 1)
 
 
 def running_head(page: Page, title: str) -> str:
