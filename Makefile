@@ -63,8 +63,11 @@ zip: $(BOOK) book ## the whole book for reading offline, in _build/downloads
 site: pdf zip ## what is published, in _build/site: the book with both downloads
 	@$(PY) tools/make_site.py
 
-check: LEAVE_OUT := and not training
-check: $(READY) lint types unit doctests ## the everyday loop: lint, types, unit tests, doctests (about a minute)
+# Left out: what has not changed since it passed here, what trains, and what lies farther from the change than half a minute.
+check: export LEAVE_OUT := and not training
+check: export CHANGED := --changed --within 30
+check: $(READY) ## the everyday loop: lint, types, doctests, the unit tests of what changed (a minute); or one notebook, NB=...
+	+@if [ -n "$(NB)" ]; then $(PY) tools/check_notebook.py $(NB); else MAKE="$(MAKE)" $(PY) tools/parts.py lint types+doctests unit; fi
 
 # The parts in their order: what is quick first; those with a plus between them use one core each, side by side.
 PARTS := lint types+doctests unit notebooks arithmetic+book sample pages
@@ -80,14 +83,14 @@ types: $(READY)
 # Results and inner calls keep their annotations too (tests/conftest.py), but where times are compared.
 FAST := not browser and not built and not colab
 unit: $(READY)
-	@echo "== unit tests"; $(PYTEST) $(IN_TWO) -m "$(FAST) $(LEAVE_OUT)" tests
+	@echo "== unit tests"; $(PYTEST) $(IN_TWO) $(CHANGED) -m "$(FAST) $(LEAVE_OUT)" tests
 
 doctests: $(READY)
 	@echo "== doctests"; $(PYTEST) --doctest-modules attnlib
 
-notebooks: $(READY)
+notebooks: $(READY) # only those with a changed source, but on a machine of continuous integration all
 	@echo "== notebooks against their stored outputs"
-	@$(PYTEST) $(IN_TWO) --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg --nbval-cell-timeout=300 book
+	@$(PYTEST) $(IN_TWO) --changed --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg --nbval-cell-timeout=300 book
 
 arithmetic: $(READY)
 	@echo "== three notebooks under other arithmetics"; $(PY) tools/portable.py --sample
@@ -97,8 +100,8 @@ portable: $(READY) ## run every notebook under other arithmetics: older instruct
 
 pages: $(READY) book
 	@echo "== the built book: ledger links and pages in a browser"
-	@$(PYTEST) $(IN_TWO) -m "built and not browser" -rs tests
-	@$(PYTEST) -n 3 --dist load -m browser -rs tests
+	@$(PYTEST) $(IN_TWO) -m "built and not browser" -rs $$(grep -lw built tests/test_*.py)
+	@$(PYTEST) -n 3 --dist load -m browser -rs $$(grep -lw browser tests/test_*.py)
 
 $(COLAB): tests/colab-requirements.txt tools/colab.py $(READY)
 	@echo "== Colab's packages at Colab's versions, in .venv-colab"; $(PY) tools/colab.py

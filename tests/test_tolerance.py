@@ -45,6 +45,7 @@ def outcomes(tmp_path_factory):
     nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / "planted.ipynb")
     shutil.copy(BOOK / "conftest.py", folder)
     shutil.copy(ROOT / "conftest.py", folder.parent)
+    (folder.parent / "tools").symlink_to(ROOT / "tools")  # its plugins
     command = [
         sys.executable,
         "-m",

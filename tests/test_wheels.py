@@ -2,7 +2,6 @@
 
 import doctest
 import importlib.metadata
-import os
 import sys
 import threading
 from functools import partial
@@ -197,21 +196,7 @@ def test_a_torch_that_may_bring_gigabytes_is_announced():
     )
 
 
-# ---- The parts of `make test` ---------------------------------------------------------------------------------------
-
-
-def test_all_parts_run_and_a_failing_one_is_named(tmp_path, monkeypatch, capsys):
-    maker = tmp_path / "make"
-    maker.write_text('#!/bin/sh\n[ "$2" != unit ]\n')
-    maker.chmod(0o755)
-    monkeypatch.setitem(os.environ, "MAKE", str(maker))
-    assert parts.main(["lint", "unit", "book"]) == 1
-    said = capsys.readouterr().out
-    assert [line.split()[0] for line in said.splitlines()[2:-1]] == ["lint", "unit", "book", "together"]
-    assert said.count("FAILED") == 1 and said.endswith(
-        "make test: unit failed; what and why is printed above.\n"
-    )
-    assert parts.main(["lint"]) == 0
+# ---- Other arithmetics ----------------------------------------------------------------------------------------------
 
 
 def test_a_sample_visits_every_notebook_under_every_arithmetic():
