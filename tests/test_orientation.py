@@ -21,6 +21,7 @@ from test_pages import (
     origin,  # noqa: F401
     overflow,
 )
+from waits import patient, until
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "book"), str(ROOT / "tools")]
@@ -141,6 +142,21 @@ def test_what_was_read_is_marked_in_the_contents_and_can_be_taken_back(
 
 
 @in_browser
+def test_a_page_can_be_marked_as_read_from_the_moment_one_sees_how(browser: Any, origin: str) -> None:
+    page = patient(browser.new_page())
+    held: list[Any] = []
+    page.route("**/progress.js*", lambda route: held.append(route))
+    page.goto(f"{origin}{SECOND}.html", wait_until="commit")
+    until(page, "all is read but the script", "() => document.readyState === 'interactive'")
+    button = page.locator(".mark-read")
+    assert button.count() == 1 and not button.is_visible()
+    held[0].continue_()
+    button.click()
+    assert button.get_attribute("aria-pressed") == "true"
+    page.close()
+
+
+@in_browser
 def test_a_page_counts_as_read_when_its_end_was_in_sight_after_a_minute(browser: Any, origin: str) -> None:
     with Opened(browser, origin + INTRO) as opened:
         page = opened.page
@@ -154,7 +170,7 @@ def test_a_page_counts_as_read_when_its_end_was_in_sight_after_a_minute(browser:
         page.clock.run_for(60000)
         assert page.evaluate(KEPT) is None, "the end was not seen again"
         foot_of_page.scroll_into_view_if_needed()
-        page.wait_for_function(f"({KEPT})() !== null")
+        until(page, "something is kept", f"({KEPT})() !== null")
         assert list(page.evaluate(KEPT)["read"]) == [SECOND]
 
 
@@ -222,7 +238,7 @@ def test_the_way_back_to_the_top_is_there_at_every_width(width: int, browser: An
         assert not button.is_visible()
         page.evaluate("() => scrollTo(0, 3000)")
         button.click()
-        page.wait_for_function("() => scrollY === 0")
+        until(page, "the page is at its top", "() => scrollY === 0")
         assert not opened.faults
 
 

@@ -11,6 +11,7 @@ from test_pages import (
     browser,  # noqa: F401  (the two fixtures are used by their names)
     origin,  # noqa: F401
 )
+from waits import until
 
 pytestmark = pytest.mark.browser
 WIDTHS = pytest.mark.parametrize("width", [1280, 820, 390])
@@ -46,7 +47,7 @@ def test_a_tap_in_the_contents_lands_on_its_heading(
             page.locator(".secondary-toggle").click()
             link = page.locator(f'dialog a[href="#{which}"]')
         link.tap() if width < 1000 else link.click()
-        page.wait_for_function(f"() => location.hash === '#{which}'")
+        until(page, f"the address ends in #{which}", f"() => location.hash === '#{which}'")
         heading = page.evaluate(STILL, f"#{which}")
         end = page.evaluate("() => document.documentElement.scrollHeight - scrollY - innerHeight < 2")
         assert end or 0 <= heading <= 120, f"{heading:.0f} px from the top"
@@ -142,5 +143,5 @@ def test_an_old_link_to_what_has_moved_to_another_page_lands_on_it(
 
 def test_a_link_to_what_is_nowhere_stays_on_its_page(browser: Any, origin: str) -> None:
     with Opened(browser, f"{origin}{LONG}#c999") as opened:
-        opened.page.wait_for_function("() => window.places")
+        until(opened.page, "the places are known", "() => window.places")
         assert opened.page.url == f"{origin}{LONG}#c999"

@@ -11,7 +11,8 @@ from sphinx.application import Sphinx
 
 from .teaching import number
 
-READ = '<button type="button" class="mark-read pst-js-only" aria-pressed="false">Mark as read</button>'
+# Shown when progress.js listens to it, and has said whether it is pressed.
+READ = '<button type="button" class="mark-read pst-js-only">Mark as read</button>'
 
 
 def links(repository: str, branch: str, file: str, title: str, address: str) -> dict[str, str]:
