@@ -21,6 +21,7 @@ from test_pages import (
     origin,  # noqa: F401
     overflow,
 )
+from waits import patient, until
 
 from attnlib.exercises.engine import store
 from attnlib.exercises.engine.answers import grade_answer
@@ -297,7 +298,7 @@ def test_code_is_copied_and_marked_and_help_is_noted(browser: Any, origin: str) 
         frame = page.locator(f'.frame-exercise:has(form[data-id="{CODE}"])')
         for hint in ("Hint 1", "Hint 2", "Solution"):
             frame.locator(f"summary:text-is('{hint}')").press("Enter")
-        page.wait_for_function(f"({KEPT})().exercises['{CODE}'].solution")
+        until(page, "it is kept that the solution was seen", f"({KEPT})().exercises['{CODE}'].solution")
         assert page.evaluate(KEPT)["exercises"][CODE] == {
             "attempts": 0, "passed": True, "hints": 2, "solution": True,
         }  # fmt: skip
@@ -341,7 +342,7 @@ def test_pages_and_python_read_each_others_files(browser: Any, origin: str, tmp_
 @in_browser
 def test_without_scripts_all_is_there_to_read(browser: Any, origin: str) -> None:  # noqa: F811
     context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
+    page = patient(context.new_page())
     page.goto(origin + page_of(SCALE))
     assert not form(page, SCALE).is_visible() and not page.locator("input.guess").first.is_visible()
     assert page.locator("p.predict").first.is_visible()

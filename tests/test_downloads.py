@@ -16,6 +16,7 @@ import pikepdf
 import pypdfium2
 import pytest
 from bs4 import BeautifulSoup
+from waits import patient
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -257,7 +258,7 @@ def test_the_unpacked_archive_opens_from_the_disk_and_can_be_searched(tmp_path, 
     zipfile.ZipFile(tmp_path / "book.zip").extractall(tmp_path)
     faults: list[str] = []
     browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-    page = browser.new_page()
+    page = patient(browser.new_page())
     page.on("pageerror", lambda error: faults.append(str(error)))
     left = "net::ERR_ABORTED"  # what a page still asked for when the reader went on
     page.on("requestfailed", lambda r: r.failure != left and faults.append(f"{r.failure}: {r.url}"))

@@ -7,6 +7,7 @@ import pytest
 import test_explorable_pages as explorables
 import test_pages as pages
 from explorable_samples import MOVES, SAMPLES
+from waits import patient, until
 
 pytestmark = pytest.mark.browser
 browser, origin = pages.browser, pages.origin
@@ -44,7 +45,7 @@ def drag(page, from_, to):
 
 def line_says(page, box, text):
     line = box.locator("[aria-live=polite]").element_handle()
-    page.wait_for_function("([line, text]) => line.textContent.includes(text)", arg=[line, text])
+    until(page, f"the line says {text!r}", "([line, text]) => line.textContent.includes(text)", [line, text])
 
 
 def test_the_query_is_dragged_with_a_mouse_and_placed_with_a_finger(browser, origin):
@@ -198,7 +199,7 @@ EVERYTHING = """() => {
 def test_python_takes_whatever_a_control_sends_and_the_picture_what_python_sets(name, browser):
     widget = SAMPLES[name]()
     traits = set(widget.keys) - set(anywidget.AnyWidget.class_trait_names(sync=True))
-    page = browser.new_page()
+    page = patient(browser.new_page())
     page.evaluate(NOTEBOOK, [widget._esm, widget.get_state(traits)])
     page.evaluate(EVERYTHING)
     sent = page.evaluate("sent")
@@ -212,5 +213,5 @@ def test_python_takes_whatever_a_control_sends_and_the_picture_what_python_sets(
     for trait, value in widget.get_state(list(MOVES[name][2])).items():
         page.evaluate("([trait, value]) => take(trait, value)", [trait, value])
     line = page.locator(".xp-line").element_handle()
-    page.wait_for_function("([line, said]) => line.textContent !== said", arg=[line, said])
+    until(page, "the line says something else", "([line, said]) => line.textContent !== said", [line, said])
     page.close()

@@ -4,6 +4,7 @@ import re
 
 import pytest
 import test_pages as pages
+from waits import patient, until
 
 pytestmark = pytest.mark.browser
 browser, origin = pages.browser, pages.origin
@@ -33,7 +34,7 @@ def bring_all(page) -> None:
     for box in page.locator(BOX).all():
         into_view(box)
         handle = box.element_handle()
-        page.wait_for_function("box => box.dataset.ready || box.dataset.failed", arg=handle)
+        until(page, "a picture to move has come", "box => box.dataset.ready || box.dataset.failed", handle)
     page.evaluate(pages.SETTLED)
 
 
@@ -112,8 +113,9 @@ def test_a_picture_is_moved_by_the_keyboard_which_passes_through_it_and_it_says_
                 lowest = slider.input_value() == slider.get_attribute("min")
                 page.keyboard.press("ArrowRight" if lowest else "ArrowLeft")
                 assert slider.get_attribute("aria-valuetext") != said
-                page.wait_for_function(
-                    "([line, read]) => line.textContent !== read", arg=[line.element_handle(), read]
+                moved = [line.element_handle(), read]
+                until(
+                    page, "the line says something else", "([line, read]) => line.textContent !== read", moved
                 )
             assert page.evaluate("heard") == [], "a notebook would take the arrow as a shortcut of its own"
             box.get_by_role("button", name="Start again").press("Enter")
@@ -135,7 +137,7 @@ def check_focus(page, box) -> None:
 @EVERY
 def test_without_scripts_the_figure_stands_there(name, browser, origin):
     context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
+    page = patient(context.new_page())
     page.goto(origin + name)
     for box in page.locator(BOX).all():
         figure = box.locator(".drawing")
@@ -155,7 +157,7 @@ def test_a_picture_moves_on_a_page_from_the_disk(name, browser, origin):
 def test_scripts_come_with_one_request_and_not_before_they_are_needed(name, browser, origin):
     asked = []
     context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
+    page = patient(context.new_page())
     page.on("request", lambda request: "/explorables/" in request.url and asked.append(request.url))
     page.goto(origin + name)
     page.evaluate(pages.SETTLED)
@@ -193,7 +195,7 @@ def test_a_picture_that_fails_says_so_and_is_seen(fault, browser, origin):
     name = re.search(r'data-explorable="(\w+)"', (pages.SITE / WITH[0]).read_text("utf8"))[1]
     planted = f"{loader}\nexplorables.define('{name}', '', {module});"
     context = browser.new_context()
-    page = context.new_page()
+    page = patient(context.new_page())
     page.route(
         "**/explorables/**",
         lambda route: (

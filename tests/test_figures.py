@@ -20,6 +20,7 @@ from test_pages import (
     origin,  # noqa: F401
     overflow,
 )
+from waits import until
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
@@ -138,7 +139,7 @@ def test_a_first_tap_shows_and_a_second_leads_on(kind: str, width: int, browser:
         assert page.locator("#preview").is_visible(), "it stays when the finger has gone"
         assert overflow(page) == []
         link.tap(position=INSIDE)
-        page.wait_for_function("before => location.href !== before", arg=before)
+        until(page, "the second tap has led on", "before => location.href !== before", before)
         assert not opened.faults
 
 

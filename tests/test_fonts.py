@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from fontTools.ttLib import TTFont
 from test_pages import PAGES, browser, origin  # noqa: F401
+from waits import patient
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
@@ -124,7 +125,7 @@ def test_no_font_comes_beside_the_style_sheet_and_a_page_reads_them_before_it_sh
 def test_a_shipped_font_lacks_no_letter_that_the_browser_draws_in_it(browser, origin):  # noqa: F811
     fonts_of = {(face.family, face.style, face.weight): cmap(font) for face, font in shipped().items()}
     vendored = [cmap(file.read_bytes()) for file in SERIF.parent.glob("*.woff2")]
-    page, seen = browser.new_page(), set()
+    page, seen = patient(browser.new_page()), set()
     for name in PAGES:
         page.goto(origin + name)
         for family, style, weight, text in page.evaluate(DRAWN):

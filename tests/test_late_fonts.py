@@ -17,6 +17,7 @@ from fontTools.ttLib import TTFont
 from gzip_server import Server
 from page_speed import CHROMIUM, DONE, OBSERVE, SCROLL
 from test_pages import PAGES, WIDTHS, missing, server  # noqa: F401
+from waits import limit
 
 pytestmark = pytest.mark.browser
 
@@ -59,7 +60,7 @@ def opened(browser: Any, width: int) -> Any:
     """An empty page on a slowed processor."""
     size = {"width": width, "height": 900}
     page = browser.new_context(viewport=size, has_touch=width < 600, reduced_motion="reduce").new_page()
-    page.set_default_timeout(PATIENCE)
+    page.set_default_timeout(max(PATIENCE, limit()))
     page.add_init_script(OBSERVE)
     page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
     page.route("**/*.woff2", lambda route: (page.wait_for_timeout(LATE), route.continue_()))

@@ -38,6 +38,7 @@ from page_faults import (
     Fault,
 )
 from test_pages import ROOT, SITE, Opened, browser, in_dark, inaccessible, missing, over  # noqa: F401
+from waits import loaded
 
 built = pytest.mark.built
 
@@ -137,7 +138,7 @@ def test_a_fault_of_an_open_page_is_seen(name: str, opened: Opened, server: Serv
 def when_loaded(page: str, wanted: list[str], browser: Any, server: Server) -> str:  # noqa: F811
     server.forget()
     with Opened(browser, f"{server.address}{page}.html", 390) as opened:
-        opened.page.wait_for_load_state("networkidle")
+        loaded(opened.page)
         return " ".join(asked(check, opened, server) for check in wanted).strip()
 
 

@@ -20,6 +20,7 @@ from test_pages import (
     origin,  # noqa: F401
     overflow,
 )
+from waits import until
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
@@ -201,7 +202,7 @@ def test_a_result_opens_at_its_first_mark_until_escape(
     with Opened(browser, search_page(from_disk, origin, "the temperature"), width) as opened:
         page = opened.page
         page.locator("#search-results a", has_text="Softmax and the scale").first.click()
-        page.wait_for_function(f"({HERE})() !== null")
+        until(page, "a mark has been found here", f"({HERE})() !== null")
         marked = page.evaluate(MARKED)
         assert len(marked) > 3 and set(marked) <= {"temperature", "temperatures"}, "not `the`"
         assert 0 < page.evaluate(HERE) < 900
@@ -220,13 +221,13 @@ def test_marks_of_an_earlier_search_are_gone(from_disk: bool, browser: Any, orig
     with Opened(browser, search_page(from_disk, origin, "temperature")) as opened:
         page = opened.page
         page.locator("#search-results a", has_text="Softmax and the scale").first.click()
-        page.wait_for_function(f"({MARKED})().length > 0")
+        until(page, "what was searched for is marked", f"({MARKED})().length > 0")
         page.reload()
         page.wait_for_load_state()
         assert page.evaluate(MARKED) == []
         page.goto(search_page(from_disk, origin, "saturation"))
         page.locator("#search-results a", has_text="Softmax and the scale").first.click()
-        page.wait_for_function(f"({MARKED})().length > 0")
+        until(page, "what was searched for is marked", f"({MARKED})().length > 0")
         assert all(mark.startswith("satura") for mark in page.evaluate(MARKED))
 
 
@@ -268,5 +269,6 @@ RINGS = """() => {
 def test_the_search_field_has_one_ring(browser: Any, origin: str) -> None:
     with Opened(browser, origin + SOFTMAX, 1280) as opened:
         opened.page.keyboard.press("Control+k")
-        opened.page.wait_for_function("() => document.activeElement.tagName === 'INPUT'")
+        field = "() => document.activeElement.tagName === 'INPUT'"
+        until(opened.page, "the field has the focus", field)
         assert len(opened.page.evaluate(RINGS)) == 1
