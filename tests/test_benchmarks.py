@@ -10,7 +10,7 @@ from attnlib.data.bpe.alphabet import spelled
 from attnlib.data.results import load_result
 from attnlib.nn.cache import KeyValueCache
 from attnlib.nn.multihead import MultiHeadAttention
-from benchmarks import generation, training_step
+from benchmarks import further_chapter, generation, training_step
 from benchmarks.gpt_peers import peers
 from benchmarks.multihead_memory import KINDS, SIZES, exponent
 from benchmarks.multihead_step import PAIRS, BareStep
@@ -160,3 +160,14 @@ def test_the_peak_of_a_step_is_what_was_counted(monkeypatch):
     predicted = training_step.predicted_bytes(config)
     found = training_step.peak_bytes(model, training_step.step(model, loss))
     assert 1 / 1.1 < found / predicted < 1.1
+
+
+def test_a_chapter_that_stands_again_has_names_of_its_own():
+    links = "[2](2-steps.ipynb), [C132](checked.ipynb#c132)"
+    assert further_chapter.renamed(links) == "[2](2-steps.ipynb), [C132](../05-training/checked.ipynb#c132)"
+    assert (
+        further_chapter.renamed("`training.adamw-repair`, training.py") == "`again.adamw-repair`, training.py"
+    )
+    assert further_chapter.renamed("#eq-bubble, #eq-scores") == "#eq-again-bubble, #eq-scores"
+    said = "  lint        0 min  3 s      0 min  4 s\n  unit        1 min 16 s      2 min 10 s  FAILED\n"
+    assert further_chapter.TIMES.findall(said) == [("lint", "0", "4"), ("unit", "2", "10")]

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import counted
 import parts
 import pytest
 import recorder
@@ -27,16 +28,16 @@ def maker(tmp_path, monkeypatch):
     return write
 
 
-def test_all_parts_run_and_a_failing_one_is_named(maker, capsys):
+def test_all_parts_run_and_a_failing_one_is_named(tmp_path, maker, capsys):
     maker('[ "$2" != unit ]')
-    assert parts.main(["lint", "unit", "book"]) == 1
+    assert parts.main(["lint", "unit", "book"], tmp_path / "record") == 1
     said = capsys.readouterr().out
     named = [line.split()[0] for line in said.splitlines()[3:-1]]
     assert named == ["lint", "unit", "book", "together"]
     assert said.count("FAILED") == 1 and said.endswith(
         "make test: unit failed; what and why is printed above.\n"
     )
-    assert parts.main(["lint"]) == 0
+    assert parts.main(["lint"], tmp_path / "record") == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans a new parent")
@@ -64,8 +65,9 @@ def recorded(tmp_path: Path, body: str) -> list[recorder.Went]:
 
 
 CONFTEST = "import recorder\ndef pytest_configure(config): recorder.register(config)\n"
-SOME = """
-import time, pytest
+SOME = f"""
+import subprocess, sys, time, pytest
+BUSY = {BUSY!r}
 @pytest.fixture
 def slow(): time.sleep(0.3)
 @pytest.fixture
@@ -73,6 +75,7 @@ def broken():
     yield
     raise ValueError
 def test_a(slow): pass
+def test_busy(): subprocess.run([sys.executable, "-c", BUSY], check=True)
 def test_b(): assert False
 def test_c(broken): pass
 """
@@ -82,10 +85,24 @@ def test_a_record_has_each_test_once_with_its_preparation(tmp_path):
     went = {test.name.rpartition("::")[2]: test for test in recorded(tmp_path, SOME)}
     assert {name: test.passed for name, test in went.items()} == {
         "test_a": True,
+        "test_busy": True,
         "test_b": False,
         "test_c": False,
     }
-    assert went["test_a"].seconds >= 0.3
+    assert went["test_a"].seconds >= 0.3 and went["test_a"].processor < 0.2
+    assert went["test_busy"].processor >= 0.5, "what it started counts"
+
+
+def test_processes_that_still_run_are_metered(tmp_path):
+    meter = counted.Meter(every=0)
+    before = meter.read()
+    running = subprocess.Popen(
+        [sys.executable, "-c", f"{BUSY}\nprint('done', flush=True)\ninput()"], stdin=-1, stdout=-1
+    )
+    running.stdout.readline()
+    assert meter.read() - before > 0.45, "a clock of hundredths"
+    running.communicate(b"\n")
+    assert meter.read() - before > 0.45
 
 
 def test_a_test_that_fails_only_beside_others_is_named_and_the_run_fails(
@@ -95,9 +112,9 @@ def test_a_test_that_fails_only_beside_others_is_named_and_the_run_fails(
         "import os\ndef test_it(): assert 'BESIDE' not in os.environ\ndef test_no(): assert False\n"
     )
     names = ["test_some.py::test_it", "test_some.py::test_no"]
-    lines = "".join(f'echo \'["{name}", 1.0, false]\' >> "$TEST_RECORD"\n' for name in names)
+    lines = "".join(f'echo \'["{name}", 1.0, 2.0, false]\' >> "$TEST_RECORD"\n' for name in names)
     maker(lines + "exit 1")
     monkeypatch.setattr(parts, "ROOT", tmp_path)
-    assert parts.main(["unit"]) == 1
+    assert parts.main(["unit"], tmp_path / "record") == 1
     said = capsys.readouterr().out
     assert "disturbed them\ntest_some.py::test_it\nmake test: unit failed" in said

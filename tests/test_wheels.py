@@ -15,9 +15,11 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
+import counted  # noqa: E402
 import install  # noqa: E402
 import parts  # noqa: E402
 import portable  # noqa: E402
+import recorder  # noqa: E402
 import wheels  # noqa: E402
 from wheels import Pin, Wheel  # noqa: E402
 
@@ -142,7 +144,7 @@ def test_a_pin_without_a_wheel_would_be_seen(index, tmp_path):
 TORCH = Pin("torch", "2.0", "")
 
 
-@pytest.mark.parametrize("tool", [install, parts, portable])
+@pytest.mark.parametrize("tool", [counted, install, parts, portable, recorder])
 def test_the_examples_in_the_tools_hold(tool):
     found = doctest.testmod(tool)
     assert found.attempted and not found.failed

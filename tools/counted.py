@@ -15,26 +15,67 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 PR_SET_CHILD_SUBREAPER = 36
 LEFT = 5.0
 
 
-def children() -> list[int]:
-    """The processes whose parent is this one, now.
+class Process(NamedTuple):
+    """A process that runs now."""
 
-    >>> children()
-    []
-    """
-    found = []
+    parent: int
+    ended: bool  # and nobody has waited for it yet
+    seconds: float  # of the processor, with those of its children that have ended
+
+
+def processes() -> dict[int, Process]:
+    """All that run now, by number; none where there is no /proc."""
+    tick, found = os.sysconf("SC_CLK_TCK"), {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = status.read_text().rpartition(")")[2].split()
         except OSError:  # it ended meanwhile
             continue
-        if int(fields[1]) == os.getpid() and fields[0] != "Z":
-            found.append(int(status.parent.name))
+        seconds = sum(map(int, fields[11:15])) / tick
+        found[int(status.parent.name)] = Process(int(fields[1]), fields[0] == "Z", seconds)
     return found
+
+
+def descendants(all_: dict[int, Process], process: int) -> list[int]:
+    """The children of a process, their children, and so on.
+
+    >>> made = {2: Process(1, False, 0.5), 3: Process(2, False, 0.25), 4: Process(9, False, 1.0)}
+    >>> descendants(made, 1)
+    [2, 3]
+    """
+    below = [number for number, one in all_.items() if one.parent == process]
+    return [number for child in below for number in (child, *descendants(all_, child))]
+
+
+def children() -> list[int]:
+    """The processes whose parent is this one, now."""
+    return [number for number, one in processes().items() if one.parent == os.getpid() and not one.ended]
+
+
+class Meter:
+    """Seconds of the processor that this process and all that it started have used.
+
+    Looking through the processes takes some milliseconds: those that still run are looked at once in `every` seconds,
+    and when one has ended.
+    """
+
+    def __init__(self, every: float = 0.2) -> None:
+        self.every, self.looked, self.waited, self.others = every, -every, 0.0, 0.0
+
+    def read(self) -> float:
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        waited = ended.ru_utime + ended.ru_stime
+        if waited != self.waited or time.monotonic() - self.looked >= self.every:
+            running = processes()
+            self.others = sum(running[number].seconds for number in descendants(running, os.getpid()))
+            self.looked, self.waited = time.monotonic(), waited
+        return time.process_time() + waited + self.others
 
 
 def reap() -> None:

@@ -92,14 +92,14 @@ def alone(failed: list[str]) -> list[str]:
     return passed
 
 
-def main(names: list[str]) -> int:
+def main(names: list[str], record: Path = recorder.RECORD) -> int:
     started, clock_started = time.perf_counter(), time.time()
-    with tempfile.TemporaryDirectory() as folder:
-        record = Path(folder) / "tests.jsonl"
-        os.environ[recorder.VARIABLE] = str(record)
-        parts = [part for several in names for part in run(several)]
-        del os.environ[recorder.VARIABLE]
-        tests = recorder.read(record)
+    record.parent.mkdir(exist_ok=True)
+    record.unlink(missing_ok=True)
+    os.environ[recorder.VARIABLE] = str(record)
+    parts = [part for several in names for part in run(several)]
+    del os.environ[recorder.VARIABLE]
+    tests = recorder.read(record)
     print(f"\n== the parts and their times\n{table(parts, time.perf_counter() - started)}")
     if tests:
         print(f"== the slowest of {len(tests)} tests", *recorder.slowest(tests), sep="\n")
