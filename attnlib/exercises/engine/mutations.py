@@ -1,19 +1,20 @@
 """Generated mistakes: all functions that differ from a right one by a single edit, each with a sentence of its rule.
 
-A rule looks at one node of the syntax tree and yields replacements; `rules.py` has the table. A name uses the letters
-of the task only (parameters, and names that the task mentions), so it gives no line of the solution away.
+A rule looks at one node of the syntax tree and yields replacements, which attnlib/editing.py puts in; `rules.py` has
+the table. A name uses the letters of the task only (parameters, and names that the task mentions), so it gives no line
+of the solution away.
 """
 
 import ast
-import functools
 import inspect
 import re
 from collections.abc import Callable, Iterator
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
+from attnlib.editing import Change, Place, called, places, replaced
 from attnlib.exercises.engine.edits import COMMON
-from attnlib.exercises.engine.rules import BOUNDS, OFF_BY_ONE, RULES, Change, called
+from attnlib.exercises.engine.rules import BOUNDS, OFF_BY_ONE, RULES
 from attnlib.exercises.engine.turns import NAMES, counted
 
 MODULES = ("np", "math", "torch")  # a task may say which function to use, and that is no letter of it
@@ -60,35 +61,22 @@ def letters(task: str) -> set[str]:
     return {word for word in words if len(word) <= 2 or not (word.isalpha() and word.islower())} | marked
 
 
-class Place:
-    """Where a node hangs in the tree; `line` is the nearest node above it that has a place in the source."""
+class Mutant(NamedTuple):
+    """One edit: the change that a rule made, what is replaced by what in which tree, and the function after it."""
 
-    def __init__(self, parent: ast.AST, field: str, index: int | None, node: ast.AST, line: ast.AST) -> None:
-        self.parent, self.field, self.index, self.node, self.line = parent, field, index, node, line
-
-    @functools.cached_property
-    def text(self) -> str:
-        return ast.dump(self.node)
-
-    def put(self, node: ast.AST) -> None:
-        if self.index is None:
-            setattr(self.parent, self.field, node)
-        else:
-            getattr(self.parent, self.field)[self.index] = node
-
-
-def places(tree: ast.AST, line: ast.AST) -> Iterator[Place]:
-    """All places of a tree below its root, from the outside in; `line` has a place in the source, for the root."""
-    line = tree if hasattr(tree, "lineno") else line
-    for field, value in ast.iter_fields(tree):
-        for index, node in enumerate(value) if isinstance(value, list) else ((None, value),):
-            if isinstance(node, ast.AST):
-                yield Place(tree, field, index, node, line)
-                yield from places(node, line)
+    change: Change
+    pairs: list[tuple[Place, ast.AST]]
+    function: Callable[..., Any]
 
 
 def mutants(source: str, task: str, like: Callable[..., Any]) -> Iterator[tuple[Change, Callable[..., Any]]]:
     """All single edits of the one function in the source that a rule knows; no two are the same code."""
+    for made in edits_of(source, task, like):
+        yield made.change, made.function
+
+
+def edits_of(source: str, task: str, like: Callable[..., Any]) -> Iterator[Mutant]:
+    """The same with the places of the edits."""
     tree = ast.parse(source)
     definition = tree.body[0]
     if not isinstance(definition, ast.FunctionDef):
@@ -96,24 +84,19 @@ def mutants(source: str, task: str, like: Callable[..., Any]) -> Iterator[tuple[
     letters = Letters(task, definition)
     counted(tree)
     names = COMMON | inspect.unwrap(like).__globals__  # pyright: ignore[reportFunctionMemberAccess]
-    of_body = [place for statement in definition.body for place in [*places(statement, statement)]]
-    of_body += [Place(definition, "body", i, node, definition) for i, node in enumerate(definition.body)]
+    of_body = [place for statement in definition.body for place in places(statement)]
+    of_body += [Place(definition, "body", i, node) for i, node in enumerate(definition.body)]
     seen = {code_of(tree, definition.name, names)}
     found = [(place, change) for place in of_body for rule in RULES for change in rule(place.node, letters)]
     for place, change in found:
         if change.name == OFF_BY_ONE and called(place.parent) in BOUNDS:
             continue
-        for chosen in targets(place, change, of_body):
-            for one, new in chosen:
-                one.put(new)
-                around = ast.Expr(new)  # pyright: ignore[reportArgumentType]
-                ast.fix_missing_locations(ast.copy_location(around, one.line))  # in what is new alone
-            code = code_of(tree, definition.name, names)
-            for one, _ in chosen:
-                one.put(one.node)
+        for pairs in targets(place, change, of_body):
+            with replaced(pairs):
+                code = code_of(tree, definition.name, names)
             if code is not None and code not in seen:
                 seen.add(code)
-                yield change, function_of(code, definition, names)
+                yield Mutant(change, pairs, function_of(code, definition, names))
 
 
 def targets(place: Place, change: Change, everywhere: list[Place]) -> Iterator[list[tuple[Place, ast.AST]]]:

@@ -2,8 +2,9 @@
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from attnlib.editing import Change, called
 
 REDUCED = {
     "sum": "sum",
@@ -68,17 +69,6 @@ BOUNDS = ("min", "max", "minimum", "maximum", "clip")  # a number in their brack
 SMALL = (1e-12, 1e-10, 1e-9, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3)
 
 
-@dataclass(frozen=True)
-class Change:
-    """What a node is replaced by, with the name and the sentence of it."""
-
-    new: ast.AST
-    name: str
-    sentence: str
-    everywhere: bool = False  # also where the same code stands elsewhere
-    family: Callable[[ast.AST], ast.AST | None] | None = None  # also made of many nodes at once
-
-
 def parsed(expression: str, **parts: ast.AST) -> ast.expr:
     """An expression in which names stand for the given nodes.
 
@@ -91,13 +81,6 @@ def parsed(expression: str, **parts: ast.AST) -> ast.expr:
             return parts.get(node.id, node)
 
     return Fill().visit(ast.parse(expression, mode="eval").body)
-
-
-def called(node: ast.AST) -> str:
-    """The last name of what a call calls: `sum` of `E.sum(...)` and of `np.sum(...)`."""
-    if not isinstance(node, ast.Call):
-        return ""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
 def with_name(call: ast.Call, name: str) -> ast.Call:

@@ -1,6 +1,7 @@
 """What every exercise must keep: `violations(exercise)` is empty, or says which rules are broken.
 
     python -m attnlib.exercises.kit.guard foundations.softmax
+    python -m attnlib.exercises.kit.guard --table foundations.softmax    which wrong answers are noticed, and by what
 
 The tests run this over all exercises; an author runs it while writing one.
 """
@@ -10,11 +11,14 @@ import itertools
 import re
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from attnlib.edit_table import table
 from attnlib.exercises.engine import naming, traps
 from attnlib.exercises.engine.edits import edited
 from attnlib.exercises.engine.learner import graded
@@ -332,12 +336,29 @@ def of_proof(exercise: ProofExercise) -> Iterator[str]:
         yield "all marks True must pass, all marks False must not"
 
 
+def show_table(chosen: list[Exercise]) -> None:
+    """What noticed each wrong answer, and what that cost."""
+    from attnlib.exercises.kit.edit_rows import rows_of
+
+    rows = []
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        for exercise in chosen:
+            if isinstance(exercise, CodeExercise):
+                rows += rows_of(exercise, singles(exercise))
+    table("guard", rows, Path())
+
+
 def main() -> int:
+    ids = [word for word in sys.argv[1:] if word != "--table"]
     try:
-        chosen = [find(id, "guard") for id in sys.argv[1:]] or list(exercises().values())
+        chosen = [find(id, "guard") for id in ids] or list(exercises().values())
     except ValueError as error:  # an unknown id, or a file that is written otherwise than the kit says
         print(error)
         return 2
+    if "--table" in sys.argv:
+        show_table(chosen)
+        return 0
     found = [text for exercise in chosen for text in violations(exercise)]
     print("\n".join(found) or f"Looked at {len(chosen)}: all rules are kept.")
     return 1 if found else 0

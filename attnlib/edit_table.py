@@ -1,0 +1,92 @@
+"""One table of tried edits, whoever tried them: the edit, what noticed it, what it cost in seconds.
+
+>>> import tempfile
+>>> with tempfile.TemporaryDirectory() as folder:
+...     table("example", [Tried("a.py:3", "x = a + b", "x = a - b", "", 0.25)], Path(folder))
+1 edits: 0 noticed, 0 compute the same, 1 survived, 0 s
+survived: edit | noticed by | seconds
+  a.py:3: x = a + b -> x = a - b |  | 0.25
+All are in _build/edits/example.jsonl.
+"""
+
+import ast
+import json
+import os.path
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from attnlib.editing import Place, shown
+
+DEAREST = 10  # rows that are printed beside the survivors
+MOST = 40  # survivors that are printed
+AROUND, WIDE = 16, 44  # letters shown before what differs, and at most of each line
+
+
+class Tried(NamedTuple):
+    """One row: where the edit stands, the line before and after, and what noticed it: nothing if it survived."""
+
+    place: str  # file:line
+    before: str
+    after: str
+    noticed: str
+    seconds: float
+    reason: str = ""  # why it computes the same
+
+    @property
+    def survived(self) -> bool:
+        return not self.noticed and not self.reason
+
+    def __str__(self) -> str:
+        before, after = short(self.before, self.after)
+        return f"{self.place}: {before} -> {after} | {self.noticed} | {self.seconds:.2f}"
+
+
+def tried(file: str, place: Place, new: ast.AST, noticed: str = "", seconds: float = 0.0) -> Tried:
+    """The row of an edit of the syntax tree."""
+    return Tried(f"{file}:{place.lineno}", *shown(place, new), noticed, round(seconds, 2))
+
+
+def short(before: str, after: str) -> tuple[str, str]:
+    """Both lines, cut to where they differ.
+
+    >>> short("result = " + 9 * "long + " + "x", "result = " + 9 * "long + " + "y")
+    ('...+ long + long + x', '...+ long + long + y')
+    """
+    start = max(0, len(os.path.commonprefix([before, after])) - AROUND)
+    start = start if max(len(before), len(after)) > WIDE else 0
+
+    def cut(line: str) -> str:
+        end = "..." if len(line) > start + WIDE else ""
+        return ("..." if start else "") + line[start : start + WIDE] + end
+
+    return cut(before), cut(after)
+
+
+def counts(rows: Sequence[Tried]) -> str:
+    """How many were noticed, compute the same or survived, in words."""
+    noticed, same = sum(bool(row.noticed) for row in rows), sum(bool(row.reason) for row in rows)
+    left = sum(row.survived for row in rows)
+    return f"{noticed} noticed, {same} compute the same, {left} survived"
+
+
+def table(command: str, rows: Sequence[Tried], root: Path) -> None:
+    """Write all rows to `_build/edits/`, and print the survivors and the dearest."""
+    file = root / "_build" / "edits" / f"{command}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps(row._asdict(), ensure_ascii=False) for row in rows]
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    print(f"{len(rows)} edits: {counts(rows)}, {sum(row.seconds for row in rows):.0f} s")
+    survivors = [row for row in rows if row.survived]
+    dearest = sorted((row for row in rows if not row.survived), key=lambda row: -row.seconds)[:DEAREST]
+    show_rows("survived", survivors[:MOST])
+    if len(survivors) > MOST:
+        print(f"  and {len(survivors) - MOST} more")
+    show_rows("the dearest", dearest)
+    print(f"All are in {file.relative_to(root)}.")
+
+
+def show_rows(title: str, rows: Iterable[Tried]) -> None:
+    rows = list(rows)
+    if rows:
+        print(f"{title}: edit | noticed by | seconds", *rows, sep="\n  ")

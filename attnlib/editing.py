@@ -1,0 +1,246 @@
+"""The one editor of Python code: a node of the syntax tree is replaced, and the same edit is written as text.
+
+A rule looks at one place of a tree and yields `Change`s of its node. The mistakes of exercises
+(attnlib/exercises/engine/mutations.py), the edits that tests must notice (tools/mutants.py) and the generated edits of
+the ledger's rows (tools/proofs.py) are made by different rules and put in by this module. It needs the standard
+library alone.
+
+>>> source = Source("x = (a - b) * 2  # doubled\\n")
+>>> place = next(one for one in source.places() if isinstance(one.node, ast.BinOp))
+>>> source.written(place, ast.parse("a - b", mode="eval").body).applied(source.text)
+'x = a - b  # doubled\\n'
+>>> shown(place, ast.parse("a - b", mode="eval").body)
+('x = (a - b) * 2', 'x = a - b')
+"""
+
+import ast
+import contextlib
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a node is replaced by; a mistake of an exercise also has a name and a sentence."""
+
+    new: ast.AST
+    name: str = ""
+    sentence: str = ""
+    everywhere: bool = False  # also where the same code stands elsewhere
+    family: Callable[[ast.AST], ast.AST | None] | None = None  # also made of many nodes at once
+
+
+class Place:
+    """Where a node hangs in the tree: a field of its parent, and its number where the field is a list."""
+
+    def __init__(
+        self, parent: ast.AST, field: str, index: int | None, node: ast.AST, above: "Place | None" = None
+    ) -> None:
+        self.parent, self.field, self.index, self.node, self.above = parent, field, index, node, above
+
+    @functools.cached_property
+    def text(self) -> str:
+        return ast.dump(self.node)
+
+    @property
+    def now(self) -> ast.AST:
+        """What stands here at the moment."""
+        found = getattr(self.parent, self.field)
+        return found if self.index is None else found[self.index]
+
+    def put(self, node: ast.AST) -> None:
+        if self.index is None:
+            setattr(self.parent, self.field, node)
+        else:
+            getattr(self.parent, self.field)[self.index] = node
+
+    def outwards(self) -> Iterator["Place"]:
+        """This place, and those that it stands in."""
+        place = self
+        while place is not None:
+            yield place
+            place = place.above
+
+    @property
+    def line(self) -> ast.AST:
+        """The nearest node around this one that has a place in the source."""
+        parents = (place.parent for place in self.outwards() if hasattr(place.parent, "lineno"))
+        return next(parents, self.node)
+
+    @property
+    def lineno(self) -> int:
+        return getattr(self.node, "lineno", 0) or getattr(self.line, "lineno", 0)
+
+
+def anywhere(place: Place) -> bool:
+    return True
+
+
+def places(
+    tree: ast.AST, enters: Callable[[Place], bool] = anywhere, above: Place | None = None
+) -> Iterator[Place]:
+    """All places of a tree below its root, from the outside in; what `enters` refuses is left out with its inside."""
+    for field, value in ast.iter_fields(tree):
+        for index, node in enumerate(value) if isinstance(value, list) else ((None, value),):
+            if isinstance(node, ast.AST):
+                place = Place(tree, field, index, node, above)
+                if enters(place):
+                    yield place
+                    yield from places(node, enters, place)
+
+
+def called(node: ast.AST) -> str:
+    """The last name of what a call calls: `sum` of `E.sum(...)` and of `np.sum(...)`."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+@contextlib.contextmanager
+def replaced(pairs: Iterable[tuple[Place, ast.AST]]) -> Iterator[None]:
+    """Within the block the new nodes stand in the tree, with the lines of what they replace; then the old ones."""
+    pairs = list(pairs)
+    try:
+        for place, new in pairs:
+            place.put(new)
+            around = ast.Expr(new)  # pyright: ignore[reportArgumentType]
+            ast.fix_missing_locations(ast.copy_location(around, place.line))  # in what is new alone
+        yield
+    finally:
+        for place, _ in pairs:
+            place.put(place.node)
+
+
+def shown(place: Place, new: ast.AST) -> tuple[str, str]:
+    """For people: the statement before and after, in one line; of a loop or a condition its first line."""
+    statement = next(one for one in place.outwards() if isinstance(one.node, ast.stmt) or one.above is None)
+    inside = not isinstance(statement.node, ast.stmt)  # the tree begins below the statement
+    before = first_line(statement.parent if inside else statement.node)
+    with replaced([(place, new)]):
+        return before, first_line(statement.parent if inside else statement.now)
+
+
+def first_line(statement: ast.AST) -> str:
+    """A statement without the statements in it."""
+    inner = {name: part for name, part in ast.iter_fields(statement) if isinstance(part, list)}
+    inner = {
+        name: part for name, part in inner.items() if name in ("body", "orelse", "finalbody", "handlers")
+    }
+    for name in inner:
+        setattr(statement, name, [])
+    try:
+        return " ".join(ast.unparse(statement).split())
+    finally:
+        for name, part in inner.items():
+            setattr(statement, name, part)
+
+
+class Written(NamedTuple):
+    """An edit as text: at `start`, `new` stands in place of `old`."""
+
+    start: int
+    old: str
+    new: str
+
+    def applied(self, text: str) -> str:
+        return text[: self.start] + self.new + text[self.start + len(self.old) :]
+
+    def undone(self, text: str) -> str:
+        return text[: self.start] + self.old + text[self.start + len(self.new) :]
+
+
+class Source:
+    """A text with its tree, whose edits are written as text; what is not edited stays letter by letter."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.tree = text, ast.parse(text)
+        self.lines = [f"{line}\n" for line in text.split("\n")]
+        self.starts = [0, *itertools.accumulate(map(len, self.lines))]
+
+    def places(self, enters: Callable[[Place], bool] = anywhere) -> Iterator[Place]:
+        return places(self.tree, enters)
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Where a node begins and ends in the text, in letters."""
+        assert isinstance(node, ast.expr | ast.stmt | ast.keyword)
+        assert node.end_lineno and node.end_col_offset is not None
+        return self.at(node.lineno, node.col_offset), self.at(node.end_lineno, node.end_col_offset)
+
+    def at(self, line: int, column: int) -> int:
+        before = self.lines[line - 1].encode()[:column]
+        return self.starts[line - 1] + len(before.decode(errors="ignore"))
+
+    def written(self, place: Place, new: ast.AST) -> Written:
+        """The edit as text, which parses to the tree in which `new` stands at the place.
+
+        The smallest part that differs is written anew, in brackets where it needs them; where even that reads
+        otherwise (a part of an f-string, an operator without a place of its own), what stands around it is written.
+        """
+        place, new = narrowed(place, as_read(new))
+        *_, top = place.outwards()
+        with replaced([(place, new)]):
+            wanted = ast.dump(top.now)
+            for outer in place.outwards():
+                if not isinstance(outer.node, ast.expr | ast.stmt | ast.keyword):
+                    continue
+                start, end = self.span(outer.node)
+                code = ast.unparse(outer.now)
+                for one in (code, f"({code})"):
+                    edit = Written(start, self.text[start:end], one)
+                    if self.reads(edit, top.node) == wanted:
+                        return edit
+        raise ValueError(f"written: no text reads as the edit of `{shown(place, new)[0]}`.")
+
+    def reads(self, edit: Written, top: ast.AST) -> str | None:
+        """What a statement of the module is after the edit, read from its text alone; None if it is no Python."""
+        start, end = self.span(top)
+        start = min([start, *(self.starts[one.lineno - 1] for one in getattr(top, "decorator_list", ()))])
+        moved = edit._replace(start=edit.start - start)
+        try:
+            body = ast.parse(moved.applied(self.text[start:end])).body
+        except (SyntaxError, ValueError):
+            return None
+        return ast.dump(body[0]) if len(body) == 1 else None
+
+
+def as_read(new: ast.AST) -> ast.AST:
+    """The node as Python would read it from its text: a negative number is a minus and a number, names are loaded.
+
+    >>> ast.dump(as_read(ast.Constant(-2)))
+    'UnaryOp(op=USub(), operand=Constant(value=2))'
+    """
+    if isinstance(new, ast.expr):
+        return ast.parse(f"({ast.unparse(new)})", mode="eval").body
+    if isinstance(new, ast.keyword):
+        call = ast.parse(f"f({ast.unparse(new)})", mode="eval").body
+        return call.keywords[0] if isinstance(call, ast.Call) else new
+    return ast.parse(ast.unparse(new)).body[0] if isinstance(new, ast.stmt) else new
+
+
+def narrowed(place: Place, new: ast.AST) -> tuple[Place, ast.AST]:
+    """The smallest part in which old and new differ."""
+    while type(place.node) is type(new) and (inner := only_difference(place, new)):
+        place, new = inner
+    return place, new
+
+
+def only_difference(place: Place, new: ast.AST) -> tuple[Place, ast.AST] | None:
+    """The one child in which two nodes of a kind differ; None if they differ in more, or in something else."""
+    found: list[tuple[Place, ast.AST]] = []
+    for field, old in ast.iter_fields(place.node):
+        other: Any = getattr(new, field, None)
+        pairs = [(None, old, other)]
+        if isinstance(old, list):
+            if len(old) != len(other):
+                return None
+            pairs = [(i, *pair) for i, pair in enumerate(zip(old, other, strict=True))]
+        for index, a, b in pairs:
+            if not (isinstance(a, ast.AST) and isinstance(b, ast.AST)):
+                if a != b:
+                    return None
+            elif ast.dump(a) != ast.dump(b):
+                found.append((Place(place.node, field, index, a, place), b))
+    return found[0] if len(found) == 1 else None
