@@ -1,8 +1,9 @@
 """Single edits of the mathematics that a test must notice: `make mutants`, or `python tools/mutants.py --sample 60`.
 
-A mutant is one file with one edit: a sign, a factor, an order, an axis, a comparison, an argument left out. The tests
-that import the file are run on it; a mutant that they let pass has survived. Survivors are printed as the line before
-and after. Those that compute the same (equivalent mutants) are listed with a reason in `equivalent_mutants.yml`.
+A mutant is one file with one edit: a sign, a factor, an order, an axis, a comparison, an argument left out
+(`mutant_rules.py`). The tests that import the file are run on a copy with the edit; a mutant that they let pass has
+survived. Those that compute the same (equivalent mutants) are listed with a reason in `equivalent_mutants.yml`. All
+are written to `_build/edits/mutants.jsonl`, the survivors and the dearest are printed.
 
     python tools/mutants.py --sample 60 --seed 1               60 of all
     python tools/mutants.py attnlib/reference/ops.py           all of a file
@@ -10,20 +11,26 @@ and after. Those that compute the same (equivalent mutants) are listed with a re
 
 import argparse
 import ast
-import os
+import functools
 import random
 import re
-import shutil
-import signal
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+from mutant_rules import edits, is_mathematics  # noqa: E402
+from trying import Copy, copy_of, first_failure, warm  # noqa: E402
+
+from attnlib import edit_table  # noqa: E402
+from attnlib.edit_table import Tried, counts, table  # noqa: E402
+from attnlib.editing import Place, Source  # noqa: E402
+
 ROOMS = (
     "attnlib/reference",
     "attnlib/nn",
@@ -34,7 +41,6 @@ ROOMS = (
 )
 ALONE = ("attnlib/decode.py", "attnlib/data/tasks.py", "attnlib/data/pairs.py")
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.yml"
-LIMIT = 180  # seconds for the tests of one mutant, also on a busy machine; an endless loop is noticed, too
 SLOW = {
     "test_counter_proofs",
     "test_explorables",
@@ -47,176 +53,22 @@ SLOW = {
     "test_fit",
     "test_own",
 }
-OTHER_OPERATOR = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.Pow: "*", ast.FloorDiv: "/"}
-OTHER_COMPARE = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}
-PAIRS = [
-    ("maximum", "minimum"),
-    ("max", "min"),
-    ("sum", "mean"),
-    ("all", "any"),
-    ("tril", "triu"),
-    ("cos", "sin"),
-]
-OTHER_NAME = {**dict(PAIRS), **{b: a for a, b in PAIRS}, "argmax": "argmin"}
 
 
 class Mutant(NamedTuple):
-    """One edit of one file: from `start` to `end`, `new` stands instead."""
+    """One edit of one file."""
 
     file: str
-    line: int
-    start: int
-    end: int
-    new: str
+    source: Source
+    place: Place
+    new: ast.AST
 
-    def applied(self, text: str) -> str:
-        return text[: self.start] + self.new + text[self.end :]
+    def edited(self) -> str:
+        """The text of the file with the edit."""
+        return self.source.written(self.place, self.new).applied(self.source.text)
 
-    def shown(self, text: str) -> tuple[str, str]:
-        """The statement's line before and after, without its indentation."""
-        first = text.rfind("\n", 0, self.start) + 1
-        last = text.find("\n", self.end)
-        tail = text[self.end : last]
-        return " ".join(text[first:last].split()), " ".join(
-            (text[first : self.start] + self.new + tail).split()
-        )
-
-
-class Edits(ast.NodeVisitor):
-    """All edits of a file, in order; annotations, docstrings, messages and the rules of the wrong call stay."""
-
-    def __init__(self, file: str, text: str) -> None:
-        self.file, self.text, self.found = file, text, list[Mutant]()
-        self.worked_out = set[ast.expr]()
-        self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
-        self.visit(ast.parse(text))
-
-    def place(self, line: int, column: int) -> int:
-        row = self.text[self.starts[line - 1] :].split("\n", 1)[0]
-        return self.starts[line - 1] + len(row.encode()[:column].decode())
-
-    def span(self, node: ast.AST) -> tuple[int, int]:
-        assert (
-            isinstance(node, ast.expr | ast.stmt | ast.keyword)
-            and node.end_lineno
-            and node.end_col_offset is not None
-        )
-        return self.place(node.lineno, node.col_offset), self.place(node.end_lineno, node.end_col_offset)
-
-    def source(self, node: ast.AST) -> str:
-        start, end = self.span(node)
-        return self.text[start:end]
-
-    def edit(self, node: ast.AST, new: str) -> None:
-        start, end = self.span(node)
-        self.found.append(Mutant(self.file, self.text.count("\n", 0, start) + 1, start, end, new))
-
-    def between(self, left: ast.AST, right: ast.AST, new: str) -> None:
-        """What stands between two operands becomes `new`; their brackets stay."""
-        start, end = self.span(left)[1], self.span(right)[0]
-        gap = self.text[start:end]
-        operator = re.search(r"\*\*|//|<=|>=|==|!=|[-+*/@<>]", gap)
-        if operator:
-            at = start + operator.start()
-            line = self.text.count("\n", 0, at) + 1
-            self.found.append(Mutant(self.file, line, at, start + operator.end(), new))
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        if node.name.lstrip("_").startswith("check"):  # rules of the wrong call
-            return
-        for statement in node.body:
-            if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
-                self.visit(statement)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        for statement in node.body:
-            if isinstance(statement, ast.FunctionDef) and not statement.name.startswith("__repr"):
-                self.visit(statement)
-
-    def visit_keyword(self, node: ast.keyword) -> None:
-        if node.arg != "strict":  # of zip: a rule of the wrong call
-            self.generic_visit(node)
-
-    def visit_Raise(self, node: ast.Raise) -> None:
-        pass
-
-    def visit_Assert(self, node: ast.Assert) -> None:
-        pass
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        pass
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        if node.value:
-            self.visit(node.value)
-
-    def visit_If(self, node: ast.If) -> None:
-        if not any(isinstance(statement, ast.Raise) for statement in node.body):
-            self.edit(node.test, f"not ({self.source(node.test)})")
-            self.generic_visit(node)
-
-    def visit_BinOp(self, node: ast.BinOp) -> None:
-        if type(node.op) in OTHER_OPERATOR:
-            self.between(node.left, node.right, OTHER_OPERATOR[type(node.op)])
-        if isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
-            self.edit(node, f"({self.source(node.left)})")
-        self.generic_visit(node)
-
-    def visit_Compare(self, node: ast.Compare) -> None:
-        if len(node.ops) == 1 and type(node.ops[0]) in OTHER_COMPARE:
-            self.between(node.left, node.comparators[0], OTHER_COMPARE[type(node.ops[0])])
-        self.generic_visit(node)
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
-        if isinstance(node.operand, ast.Constant):
-            if node not in self.worked_out:
-                self.visit(node.operand)  # the number's own edit is enough
-        elif isinstance(node.op, ast.USub | ast.Invert | ast.Not):
-            self.edit(node, f"({self.source(node.operand)})")
-            self.generic_visit(node)
-
-    def visit_Constant(self, node: ast.Constant) -> None:
-        if isinstance(node.value, bool):
-            self.edit(node, str(not node.value))
-        elif isinstance(node.value, int):
-            self.edit(node, str(node.value + 1))
-        elif isinstance(node.value, float):
-            self.edit(node, repr(2 * node.value if node.value else 1.0))
-
-    def visit_Call(self, node: ast.Call) -> None:
-        if self.source(node.func).startswith("rules."):  # other tests hold what is said to a wrong call
-            return
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name == "reshape":  # any negative number is the length to be worked out
-            self.worked_out.update(one for one in node.args if isinstance(one, ast.UnaryOp))
-        if name in OTHER_NAME:
-            start, end = self.span(node.func)
-            self.found.append(Mutant(self.file, node.lineno, end - len(name), end, OTHER_NAME[name]))
-        if name == "sqrt" and len(node.args) == 1:
-            self.edit(node, f"({self.source(node.args[0])})")
-        for keyword in node.keywords:
-            if keyword.arg in {
-                "mask",
-                "bias",
-                "causal",
-                "initial",
-                "keepdims",
-                "where",
-                "cache",
-                "positions",
-            }:
-                start, end = self.span(keyword)
-                start = (
-                    self.text.rfind(",", 0, start) if "," in self.text[self.span(node)[0] : start] else start
-                )
-                self.found.append(Mutant(self.file, keyword.value.lineno, start, end, ""))
-        self.generic_visit(node)
-
-    def visit_Return(self, node: ast.Return) -> None:
-        if isinstance(node.value, ast.Tuple) and len(node.value.elts) == 2:
-            first, second = (self.source(one) for one in node.value.elts)
-            self.edit(node.value, f"{second}, {first}")
-        self.generic_visit(node)
+    def row(self, noticed: str = "", seconds: float = 0.0) -> Tried:
+        return edit_table.tried(self.file, self.place, self.new, noticed, seconds)
 
 
 def files() -> list[str]:
@@ -226,15 +78,9 @@ def files() -> list[str]:
 
 
 def mutants_of(file: str) -> Iterator[Mutant]:
-    """The edits that leave the file valid Python."""
-    text = (ROOT / file).read_text(encoding="utf-8")
-    for mutant in Edits(file, text).found:
-        try:
-            changed = ast.parse(mutant.applied(text))
-        except SyntaxError:
-            continue
-        if ast.dump(changed) != ast.dump(ast.parse(text)):
-            yield mutant
+    """All edits of a file."""
+    source = Source((ROOT / file).read_text(encoding="utf-8"))
+    return (Mutant(file, source, *edit) for edit in edits(source.places(is_mathematics)))
 
 
 def tests_of(file: str) -> list[str]:
@@ -269,68 +115,30 @@ def importers(file: str, room: str) -> list[str]:
     ]
 
 
-def survives(mutant: Mutant, place: Path) -> bool:
-    """Whether the tests of the file pass with the edit, on a copy."""
-    target = place / mutant.file
-    text = target.read_text(encoding="utf-8")
-    target.write_text(mutant.applied(text), encoding="utf-8")
-    passed = tests_pass(mutant.file, place)
-    target.write_text(text, encoding="utf-8")
-    return passed
-
-
-def tests_pass(file: str, place: Path) -> bool:
-    """Whether the tests of a file pass; they run in a process of their own."""
-    child = os.fork()
-    if child == 0:
-        os._exit(_tests_pass(file, place))
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    if code == -signal.SIGALRM:
-        print(f"{file}: not ended after {LIMIT} s, counted as noticed", flush=True)
-    return code == 0
-
-
-def _tests_pass(file: str, place: Path) -> int:
-    """In the child: 0 if all tests pass."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(LIMIT)
-    os.chdir(place)
-    sys.path.insert(0, str(place))
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    import pytest
-
-    quiet = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not training", "--rootdir", str(place)]
+def noticed(file: str) -> str:
+    """In a process on the copy: the first test of the file that fails, empty if all pass."""
     own, *others = tests_of(file)  # the others are not even collected if its own notice
-    if (code := pytest.main([*quiet, "--doctest-modules", file, own])) not in (0, 5):  # 5: no test of its own
-        return int(code)
-    return int(pytest.main([*quiet, *others])) if others else int(code)
+    chosen = ["-m", "not training", "--doctest-modules"]
+    return first_failure([*chosen, file, own]) or (first_failure([*chosen[:2], *others]) if others else "")
 
 
-def copy_to(place: Path) -> None:
-    """What the tests need."""
-    skip = shutil.ignore_patterns("__pycache__", "_build", "_vendor")
-    for name in ("attnlib", "tests", "experiments", "benchmarks", "tools", "book"):
-        shutil.copytree(ROOT / name, place / name, ignore=skip)
-    for name in ("conftest.py", "pyproject.toml"):
-        shutil.copy(ROOT / name, place)
+def run_tests(file: str, copy: Copy) -> tuple[str, float]:
+    """What fails on the copy as it is, and the seconds that it took."""
+    ended = copy.run(functools.partial(noticed, file))
+    return ended.how or ended.value, ended.seconds
+
+
+def tried(mutant: Mutant, copy: Copy, known: Mapping[Any, str]) -> Tried:
+    """What noticed the edit, and what it cost."""
+    with copy.edited(mutant.file, mutant.edited()):
+        row = mutant.row(*run_tests(mutant.file, copy))
+    return row._replace(reason="" if row.noticed else known.get((mutant.file, row.before, row.after), ""))
 
 
 def equivalent() -> dict[tuple[str, str, str], str]:
     """The reasons why an edit computes the same, by file and by the line before and after."""
     rows = yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8")) or [] if EQUIVALENT.is_file() else []
     return {(row["file"], row["old"], row["new"]): row["reason"] for row in rows}
-
-
-def preload() -> None:
-    """What every child would import for itself."""
-    os.environ["OMP_NUM_THREADS"] = "1"  # a child of a process with threads would wait for them for ever
-    import hypothesis  # noqa: F401
-    import numpy  # noqa: F401
-    import pytest  # noqa: F401
-    import torch  # noqa: F401
 
 
 def main() -> int:
@@ -344,32 +152,19 @@ def main() -> int:
     asked = parser.parse_args()
     every = [mutant for file in asked.files or files() for mutant in mutants_of(file)]
     drawn = random.Random(asked.seed).sample(every, min(asked.sample or len(every), len(every)))
-    known, lived, same = equivalent(), 0, 0
-    preload()
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        copy_to(place)
-        for file in sorted({mutant.file for mutant in drawn}):
-            if not tests_pass(file, place):
-                sys.exit(
-                    f"mutants: the tests of {file} must pass without an edit; run {' '.join(tests_of(file))}."
-                )
-        for i, mutant in enumerate(drawn, 1):
-            if survives(mutant, place):
-                old, new = mutant.shown((ROOT / mutant.file).read_text(encoding="utf-8"))
-                reason = known.get((mutant.file, old, new))
-                same, lived = same + bool(reason), lived + (not reason)
-                print(
-                    f"{mutant.file}:{mutant.line}\n  - {old}\n  + {new}\n    {reason or 'SURVIVED'}",
-                    flush=True,
-                )
-            if i % 25 == 0:
-                print(f"{i} of {len(drawn)}: {lived} survived, {same} compute the same", flush=True)
-    killed = len(drawn) - lived - same
-    share = killed / max(len(drawn) - same, 1)
-    print(
-        f"{len(drawn)} of {len(every)} edits: {killed} noticed, {same} compute the same, {lived} survived; {share:.1%}"
-    )
+    warm()
+    copy, known, rows = copy_of(ROOT), equivalent(), list[Tried]()
+    for file in sorted({mutant.file for mutant in drawn}):
+        if test := run_tests(file, copy)[0]:
+            sys.exit(f"mutants: the tests of {file} must pass without an edit; got {test}.")
+    for mutant in drawn:
+        rows.append(tried(mutant, copy, known))
+        if len(rows) % 25 == 0:
+            print(f"{len(rows)} of {len(drawn)}: {counts(rows)}", flush=True)
+    table("mutants", rows, ROOT)
+    killed, same = sum(bool(row.noticed) for row in rows), sum(bool(row.reason) for row in rows)
+    share = killed / max(len(rows) - same, 1)
+    print(f"{share:.1%} noticed of {len(rows)} drawn from {len(every)}")
     return 0 if share >= asked.least else 1
 
 
