@@ -126,8 +126,8 @@ cell: $(READY) ## give every notebook the setup cell of book/setup-cell.py
 run: $(READY) ## re-execute notebooks and store their outputs (one: make run NB=book/.../x.ipynb)
 	@$(PY) tools/run_notebooks.py $(NB)
 
-proofs: $(READY) ## does each row of the ledger fail when its proof is broken? (one chapter or row: make proofs ROWS="04 C011")
-	@$(PY) tools/proofs.py $(ROWS)
+proofs: $(READY) ## does each row of the ledger fail when its proof is broken? (one chapter or row: make proofs ROWS="04 C011"; three edits by rule for each: GENERATED=3)
+	@$(PY) tools/proofs.py $(if $(GENERATED),--generated $(GENERATED)) $(ROWS)
 
 budget: $(READY) ## what each notebook asks of its reader: words, lines of code, minutes, tasks (one chapter: make budget CHAPTER=04)
 	@$(PY) tools/budget.py $(CHAPTER)

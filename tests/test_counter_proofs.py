@@ -1,5 +1,6 @@
 """Each counter-proof edits what is computed, and its proof fails under it: a sample here, all by `make proofs`."""
 
+import doctest
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
 sys.path.insert(0, str(ROOT / "tools"))
 
+import generated  # noqa: E402
 import proofs  # noqa: E402
 from _ext.counterproofs import edit_problem, proving_code, text_problem  # noqa: E402
 from _ext.ledger import Edit, LedgerError, Row, load, row_of  # noqa: E402
@@ -70,6 +72,7 @@ CELLS = {
     "elsewhere": "y = np.ones(3)\nz = 5",
     "C001": "x = y.sum() + 1\nprinted = [4, 4]\nassert x == printed[0]\nprint('C001: FALSE')",
     "C002": "raise SystemExit(0)",
+    "C004": "w = y.sum() * 2\nassert w > 1",
     "C003": "limit = 3\nwrong = 2\nassert wrong < limit\nassert np.allclose(y.sum(), limit, rtol=1e-3)",
 }
 TESTS = """
@@ -164,6 +167,60 @@ def test_an_edit_of_the_package_reaches_the_process_that_imports_it_and_no_file(
     )  # fmt: skip
     assert "with the edit it fails" in done.stdout, done.stdout + done.stderr
     assert file.read_bytes() == before
+
+
+def test_an_edit_reaches_the_programs_that_a_proof_starts(planted: Path) -> None:
+    ops = planted / "attnlib" / "reference" / "ops.py"
+    ops.write_text("WORD = 'here'\n")
+    (planted / "test_b.py").write_text(
+        "import subprocess, sys\n\ndef test_b():\n"
+        "    asked = [sys.executable, 'attnlib/reference/ops.py']\n"
+        "    assert subprocess.run(asked).returncode == 0\n"
+    )
+    edit = Edit("WORD = 'here'", "raise SystemExit(1)", "attnlib/reference/ops.py")
+    assert [proofs.run("test_b.py::test_b", one).ended for one in (None, edit)] == ["holds", "fails"]
+    assert ops.read_text() == "WORD = 'here'\n"
+
+
+# Generated edits of a row.
+
+
+def test_generated_edits_stand_near_the_rows_own_and_touch_nothing_that_compares(planted: Path) -> None:
+    cell = row("C001", "nb.ipynb::C001", Edit("y.sum() + 1", "y.sum() - 1"))
+    drawn = generated.draw(planted, cell, 9, seed=0)
+    rows = {one.row("", 0.0)[:3] for one in drawn}
+    assert rows == {
+        ("nb.ipynb::C001:1", "x = y.sum() + 1", f"x = {new}")
+        for new in ("y.sum() - 1", "y.sum()", "y.mean() + 1", "y.sum() + 2")
+    }
+    assert [one.edit for one in drawn] == [one.edit for one in generated.draw(planted, cell, 9, seed=0)]
+    assert not any(edit_problem(planted, one.proof, one.edit) for one in drawn)
+
+
+def test_what_leads_to_an_assertion_is_found() -> None:
+    found = doctest.testmod(generated)
+    assert found.attempted and not found.failed
+
+
+def test_generated_edits_of_the_package_stay_in_the_function_of_the_rows_own(planted: Path) -> None:
+    file = "attnlib/reference/two.py"
+    (planted / file).write_text("def f(x):\n    return x + 1\n\n\ndef g(x):\n    return -x\n")
+    own = row("C001", "test_a.py::test_sum", Edit("x + 1", "x - 1", file))
+    assert {one.row("", 0.0).place for one in generated.draw(planted, own, 9, seed=0)} == {f"{file}:2"}
+
+
+def test_a_generated_edit_that_a_proof_lets_pass_is_a_survivor(planted: Path) -> None:
+    """But one that is known to compute the same."""
+    for name, old, noticed in [
+        ("C001", "y.sum() + 1", "assertion in the cell"),
+        ("C004", "y.sum() * 2", ""),
+    ]:
+        own = row(name, f"nb.ipynb::{name}", Edit(old, "0"))
+        one = generated.draw(planted, own, 1, seed=0)[0]
+        tried = proofs.tried_by_rule(own, one, {})
+        assert (tried.noticed, tried.survived) == (noticed, not noticed)
+    known = {(one.file, tried.before, tried.after): "a reason"}
+    assert not proofs.tried_by_rule(own, one, known).survived
 
 
 def test_the_schema_of_an_edit() -> None:

@@ -2,19 +2,20 @@
 
 Each row of the ledger may have `breaks`, an edit of what its proof computes. Here each proof is run alone, and must
 hold; then once more with the edit, and must fail: by an assertion, not by an accident. A cell runs in a fresh namespace
-behind the cells whose names it uses; a test runs under pytest. Nothing in the working tree is touched: an edit of the
-package is given to the one process that imports it.
+behind the cells whose names it uses; a test runs under pytest. Nothing in the working tree is touched: an edit is made
+on a copy (trying.py). All edits are written to `_build/edits/`.
 
     --sample    some rows, other ones at each commit, and all that changed since: what `make test` runs
     --try       (with one id, --old, --new and perhaps --file) look whether an edit would bite, without storing it
+    --generated 3 --seed 0    for each row so many edits that are made by rule near its own (generated.py); those that
+                its proof does not notice are reported
 """
 
 import argparse
+import builtins
 import contextlib
-import importlib.machinery
+import functools
 import io
-import multiprocessing
-import os
 import random
 import subprocess
 import sys
@@ -28,8 +29,9 @@ from typing import Any, NamedTuple
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "book")]
+sys.path[:0] = [str(ROOT), str(ROOT / "book"), str(ROOT / "tools")]
 
+import generated  # noqa: E402
 from _ext.counterproofs import (  # noqa: E402  # pyright: ignore[reportMissingImports]
     cells_of,
     edit_problem,
@@ -37,83 +39,76 @@ from _ext.counterproofs import (  # noqa: E402  # pyright: ignore[reportMissingI
     proving_code,
 )
 from _ext.ledger import Edit, Row, load, row_of  # noqa: E402  # pyright: ignore[reportMissingImports]
+from mutants import equivalent  # noqa: E402
+from trying import LIMIT, QUIET, Watcher, copy_of, warm  # noqa: E402
+
+from attnlib.edit_table import Tried, table  # noqa: E402
 
 LEDGER = ROOT / "book" / "ledger"
-LONGEST = 180  # seconds that one proof may take
 SAMPLE, SAMPLE_TIME = 5, 45  # rows beside those that changed; seconds after which no further one is begun
 
 
 class Run(NamedTuple):
-    """How a proof ended: "holds", "fails" by an assertion, or another sentence; and what it printed."""
+    """How a proof ended: "holds", "fails" by an assertion, or another sentence; what it printed, and who noticed."""
 
     ended: str
     said: str = ""
+    first: str = ""  # the test that failed
+    seconds: float = 0.0
 
     def verdict(self, name: str) -> str:
         """What the proof says of a row by `ledger_row`; empty if it says nothing."""
         lines = (line.split(": ", 1) for line in self.said.splitlines() if line.startswith(f"{name}: "))
         return next((line[1] for line in lines), "")
 
+    def noticed(self, row: Row) -> str:
+        """What noticed the edit with which it ran; empty if nothing did."""
+        if self.ended == "holds":
+            return f"the verdict {self.verdict(row.id)}" if self.other(row) else ""
+        return self.first or ("assertion in the cell" if self.ended == "fails" else self.ended.split(":")[0])
+
+    def other(self, row: Row) -> bool:
+        """Whether it says another verdict than the ledger."""
+        return self.verdict(row.id) not in ("", "holds", row.verdict)
+
 
 # One proof, in a process of its own.
 
 
-def run(proof: str, edit: Edit | None = None, longest: float = LONGEST) -> Run:
-    """Run a proof, perhaps edited, in a process that knows nothing of the package yet."""
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(proof, edit, theirs))
-    process.start()
-    theirs.close()
-    try:
-        return ours.recv() if ours.poll(longest) else Run(f"takes more than {longest:g} seconds")
-    except EOFError:
-        return Run("ends its process")
-    finally:
-        process.kill()
-        process.join()
+def run(proof: str, edit: Edit | None = None, longest: float = LIMIT) -> Run:
+    """Run a proof on the copy, perhaps edited, in a process that knows nothing of the package yet."""
+    copy, name = copy_of(ROOT), proof.split("::")[0]
+    file = edit.file or ("" if name.endswith(".ipynb") else name) if edit else ""
+    held = contextlib.nullcontext()
+    if edit and file:
+        held = copy.edited(file, (ROOT / file).read_text("utf8").replace(edit.old, edit.new))
+    with held:
+        ended = copy.run(functools.partial(run_here, proof, None if file else edit), longest)
+    if ended.how:
+        how = f"takes more than {longest:g} seconds" if ended.how == "time limit" else ended.how
+        return Run(how, seconds=ended.seconds)
+    how, said, first = ended.value
+    return Run(how, said, first, ended.seconds)
 
 
-def _child(proof: str, edit: Edit | None, answer: Any) -> None:
-    os.environ["MPLBACKEND"] = "agg"
-    os.chdir(ROOT)
-    said = io.StringIO()
+def run_here(proof: str, edit: Edit | None) -> tuple[str, str, str]:
+    """How the proof ends in this process, what it printed, and which test failed."""
+    said, first = io.StringIO(), ""
+    name = proof.split("::")[0]
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
-        name, target = proof.split("::", 1)
-        if edit and (edit.file or not name.endswith(".ipynb")):
-            serve_edited(ROOT / (edit.file or name), edit)
         if name.endswith(".ipynb"):
-            ended = run_cells(proving_code(ROOT, proof), edit)
+            ended = run_cells(proving_code(Path(), proof), edit)
         else:
-            ended = run_test(name, target)
-    answer.send(Run(ended, said.getvalue()))
-
-
-def serve_edited(file: Path, edit: Edit) -> None:
-    """Whoever imports `file` in this process gets its edited text; the file and what is compiled of it stay."""
-    loader: Any = importlib.machinery.SourceFileLoader
-    edited = file.read_text("utf8").replace(edit.old, edit.new).encode()
-    read, look = loader.get_data, loader.path_stats
-
-    def get_data(self: Any, path: str) -> bytes:
-        return edited if Path(path) == file else read(self, path)
-
-    def path_stats(self: Any, path: str) -> Any:
-        if Path(path) == file:
-            raise OSError("read it anew")
-        return look(self, path)
-
-    loader.get_data, loader.path_stats = get_data, path_stats
+            ended, first = run_test(proof)
+    return ended, said.getvalue(), first
 
 
 def run_cells(cells: list[str], edit: Edit | None = None) -> str:
-    import builtins
-
     space: dict[str, Any] = {"__name__": "__main__"}
     setattr(builtins, "display", lambda *shown, **more: None)  # noqa: B010
     try:
         for cell in cells:
-            text = cell.replace(edit.old, edit.new) if edit and not edit.file else cell
+            text = cell.replace(edit.old, edit.new) if edit else cell
             exec(compile(text, "cell", "exec"), space)  # the project's own notebooks
     except AssertionError:
         return "fails"
@@ -122,38 +117,18 @@ def run_cells(cells: list[str], edit: Edit | None = None) -> str:
     return "holds"
 
 
-def run_test(name: str, target: str) -> str:
+def run_test(proof: str) -> tuple[str, str]:
     import pytest
 
-    watcher = _Watcher()
-    plain = ("--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist")
-    pytest.main([f"{ROOT / name}::{target}", *plain], plugins=[watcher])
-    return watcher.ended()
-
-
-class _Watcher:
-    """Hears how tests end. A test that is skipped or expected to fail says nothing."""
-
-    def __init__(self) -> None:
-        self.passed = 0
-        self.errors: list[BaseException] = []
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        self.passed += report.when == "call" and report.passed and not hasattr(report, "wasxfail")
-
-    def pytest_exception_interact(self, call: Any) -> None:
-        self.errors.append(call.excinfo.value)
-
-    def ended(self) -> str:
-        import pytest
-
-        failed = (AssertionError, pytest.fail.Exception)
-        accidents = [error for error in self.errors if not isinstance(error, failed)]
-        if len(self.errors) > len(accidents):
-            return "fails"
-        if accidents:
-            return f"stops with {type(accidents[0]).__name__}: {accidents[0]}"
-        return "holds" if self.passed else "runs no test"
+    watcher = Watcher()
+    pytest.main([proof, *QUIET], plugins=[watcher])
+    failed = (AssertionError, pytest.fail.Exception)
+    accidents = [error for error in watcher.errors if not isinstance(error, failed)]
+    if len(watcher.errors) > len(accidents):
+        return "fails", watcher.first
+    if accidents:
+        return f"stops with {type(accidents[0]).__name__}: {accidents[0]}", watcher.first
+    return "holds" if watcher.passed else "runs no test", ""
 
 
 # Rows.
@@ -168,21 +143,33 @@ def run_whole(code: tuple[str, ...], proof: str) -> Run:
     return _WHOLE[code]
 
 
-def problems(row: Row, told: dict[str, float] | None = None) -> list[str]:
-    """What is wrong with a row's proofs and counter-proofs; `told` gets how long each took."""
+def problems(row: Row, told: dict[str, float] | None = None, rows: list[Tried] | None = None) -> list[str]:
+    """What is wrong with a row's proofs and counter-proofs; `told` gets how long each took, `rows` the edits."""
     found = []
     bitten: set[Edit] = set()
     for proof in row.proof:
         start = time.monotonic()
         found += _whole(row, proof)
-        bites = [edit for edit in row.breaks if not found and _bites(row, proof, edit)]
+        runs = [(edit, run(proof, edit)) for edit in row.breaks if not found]
+        bites = [edit for edit, broken in runs if broken.ended == "fails" or broken.other(row)]
         bitten.update(bites)
-        if row.breaks and not found and not bites:
-            found.append(f"{proof}: no counter-proof bites; {_how(row, proof)}.")
+        if runs and not bites:
+            how = "; ".join(f"with `{edit.new}` it {broken.ended}" for edit, broken in runs)
+            found.append(f"{proof}: no counter-proof bites; {how}.")
         if told is not None:
             told[proof] = time.monotonic() - start
+        if rows is not None:
+            rows += [_row_of_table(row, proof, edit, broken) for edit, broken in runs]
     found += [f"`{e.old}` -> `{e.new}` breaks no proof." for e in row.breaks if not found and e not in bitten]
     return [f"{row.id}: {sentence}" for sentence in found]
+
+
+def _row_of_table(row: Row, proof: str, edit: Edit, broken: Run) -> Tried:
+    file = edit.file or proof.split("::")[0]
+    text = "" if file.endswith(".ipynb") else (ROOT / file).read_text("utf8")
+    where = f"{file}:{text.count(chr(10), 0, text.find(edit.old)) + 1}" if text else proof
+    old, new = (" ".join(part.split()) for part in (edit.old, edit.new))
+    return Tried(where, old, new, broken.noticed(row), round(broken.seconds, 2))
 
 
 def _whole(row: Row, proof: str) -> Iterator[str]:
@@ -196,18 +183,19 @@ def _whole(row: Row, proof: str) -> Iterator[str]:
     whole = run_whole(tuple(proving_code(ROOT, proof)), proof)
     if whole.ended != "holds":
         yield f"{proof}: run alone, it {whole.ended}."
-    elif whole.verdict(row.id) not in ("", "holds", row.verdict):
+    elif whole.other(row):
         yield f"{proof} says {whole.verdict(row.id)}, the ledger {row.verdict}."
 
 
-def _bites(row: Row, proof: str, edit: Edit) -> bool:
-    broken = run(proof, edit)
-    other = broken.ended == "holds" and broken.verdict(row.id) not in ("", "holds", row.verdict)
-    return broken.ended == "fails" or other
-
-
-def _how(row: Row, proof: str) -> str:
-    return "; ".join(f"with `{edit.new}` it {run(proof, edit).ended}" for edit in row.breaks)
+def tried_by_rule(row: Row, drawn: generated.Drawn, known: dict[Any, str]) -> Tried:
+    """What noticed a generated edit: the row's proofs, one after the other."""
+    noticed, seconds = "", 0.0
+    for proof in row.proof:
+        if not noticed:
+            broken = run(proof, drawn.edit)
+            noticed, seconds = broken.noticed(row), seconds + broken.seconds
+    tried = drawn.row(noticed, seconds)
+    return tried if noticed else tried._replace(reason=known.get((drawn.file, tried.before, tried.after), ""))
 
 
 # Which rows.
@@ -266,6 +254,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--sample", action="store_true")
     parser.add_argument("--try", dest="attempt", action="store_true")
+    parser.add_argument("--generated", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
     for part in ("old", "new", "file"):
         parser.add_argument(f"--{part}", default="")
     asked = parser.parse_args(arguments)
@@ -274,8 +264,10 @@ def main(arguments: list[str]) -> int:
         return attempt(rows[asked.names[0]], Edit(asked.old, asked.new, asked.file))
     due = sample(rows) if asked.sample else chosen(rows, asked.names)
     warm()
+    if asked.generated:
+        return by_rule([row for row in due if row.breaks], asked.generated, asked.seed)
     told: dict[str, float] = {}
-    found, done = [], []
+    found, done, edits = [], [], list[Tried]()
     for row in due:
         if not row.breaks:
             done.append(row)
@@ -283,10 +275,25 @@ def main(arguments: list[str]) -> int:
         if asked.sample and sum(told.values()) > SAMPLE_TIME:
             print(f"{len(due) - len(done)} more are left to `make proofs`.")
             break
-        found += (fresh := problems(row, told))
+        found += (fresh := problems(row, told, edits))
         print("\n".join(fresh) or f"{row.id} bites", flush=True)
         done.append(row)
     show_counts(done, {sentence.split(":")[0] for sentence in found}, told)
+    table("proofs-sample" if asked.sample else "proofs", edits, ROOT)
+    return 1 if found else 0
+
+
+def by_rule(due: list[Row], count: int, seed: int) -> int:
+    """Try generated edits of these rows; a survivor is reported, and is no failure."""
+    known, edits, found = equivalent(), list[Tried](), list[str]()
+    for row in due:
+        sentences = [f"{row.id}: {one}" for proof in row.proof for one in _whole(row, proof)]
+        drawn = [] if sentences else generated.draw(ROOT, row, count, seed)
+        fresh = [tried_by_rule(row, one, known) for one in drawn]
+        survivors = sum(one.survived for one in fresh)
+        print("\n".join(sentences) or f"{row.id}: {len(fresh)} edits, {survivors} survived", flush=True)
+        found, edits = found + sentences, edits + fresh
+    table("proofs-generated", edits, ROOT)
     return 1 if found else 0
 
 
@@ -296,12 +303,6 @@ def attempt(row: Row, edit: Edit) -> int:
         broken = Run("") if sentence else run(proof, edit)
         print(f"{row.id}: {sentence or f'with the edit it {broken.ended}'} {broken.verdict(row.id)}")
     return 0
-
-
-def warm() -> None:
-    """Import what is slow and not edited once; the processes of the proofs inherit it."""
-    for name in ("numpy", "torch", "pytest"):
-        __import__(name)
 
 
 def show_counts(due: list[Row], bad: set[str], told: dict[str, float]) -> None:
