@@ -39,7 +39,7 @@ class Tried(NamedTuple):
 
     def __str__(self) -> str:
         before, after = short(self.before, self.after)
-        return f"{self.place}: {before} -> {after} | {self.noticed} | {self.seconds:.2f}"
+        return f"{self.place}: {before} -> {after} | {self.noticed or self.reason} | {self.seconds:.2f}"
 
 
 def tried(file: str, place: Place, new: ast.AST, noticed: str = "", seconds: float = 0.0) -> Tried:
