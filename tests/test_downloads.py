@@ -4,7 +4,6 @@ import asyncio
 import fcntl
 import os
 import re
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -20,6 +19,7 @@ from waits import patient
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
+import chromium  # noqa: E402
 import make_pdf  # noqa: E402
 import make_site  # noqa: E402
 import make_zip  # noqa: E402
@@ -29,7 +29,6 @@ import single_page  # noqa: E402
 SITE = ROOT / "_build" / "html"
 PAGES = single_page.contents(ROOT)
 ADDRESS = set_address.wanted(ROOT)["site"]
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 def run(tool: str) -> str:
@@ -124,7 +123,7 @@ HYPHEN = "\ufffe"  # how pdfium gives one that stands before the end of a line
 
 @pytest.fixture(scope="module")
 def pdf() -> Path:
-    if CHROMIUM is None:
+    if chromium.PATH is None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
             "no Chromium to print the book with."
         )
@@ -252,12 +251,12 @@ def test_the_archive_has_every_page_needs_no_address_and_is_the_same_twice(tmp_p
 
 @pytest.mark.built
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+@pytest.mark.skipif(chromium.PATH is None, reason="no Chromium")
 def test_the_unpacked_archive_opens_from_the_disk_and_can_be_searched(tmp_path, playwright):
     make_zip.pack(SITE, tmp_path / "book.zip")
     zipfile.ZipFile(tmp_path / "book.zip").extractall(tmp_path)
     faults: list[str] = []
-    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    browser = playwright.chromium.launch(executable_path=chromium.PATH, args=chromium.ARGUMENTS)
     page = patient(browser.new_page())
     page.on("pageerror", lambda error: faults.append(str(error)))
     left = "net::ERR_ABORTED"  # what a page still asked for when the reader went on

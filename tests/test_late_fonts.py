@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import chromium
 import pytest
 from fontTools.ttLib import TTFont
 from gzip_server import Server
-from page_speed import CHROMIUM, DONE, OBSERVE, SCROLL
+from page_speed import DONE, OBSERVE, SCROLL
 from test_pages import PAGES, WIDTHS, missing, server  # noqa: F401
 from waits import limit
 
@@ -43,7 +44,7 @@ def sample() -> list[str]:
 @pytest.fixture(scope="module")
 def bare(playwright: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A browser on a machine with one odd font."""
-    if CHROMIUM is None or not ODD.exists():
+    if chromium.PATH is None or not ODD.exists():
         missing("no Chromium, or the book is not built: install the one, `make book`, then run this again.")
     home = tmp_path_factory.mktemp("fonts")
     font = TTFont(ODD)
@@ -51,7 +52,7 @@ def bare(playwright: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     font.save(home / "odd.ttf")
     (home / "fonts.conf").write_text(CONFIGURATION.format(home))
     settings: dict[str, Any] = os.environ | {"FONTCONFIG_FILE": str(home / "fonts.conf")}
-    running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], env=settings)
+    running = playwright.chromium.launch(executable_path=chromium.PATH, args=chromium.ARGUMENTS, env=settings)
     yield running
     running.close()
 

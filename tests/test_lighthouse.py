@@ -6,10 +6,11 @@ test_pages.py.
 
 import os
 
+import chromium
 import lighthouse
 import pytest
 from gzip_server import serving
-from page_speed import CHROMIUM, SITE, pages
+from page_speed import SITE, pages
 
 pytestmark = pytest.mark.browser
 
@@ -38,8 +39,8 @@ def test_lighthouse_finds_nothing_to_mend_on_a_page_of_each_kind(playwright):
     if not names:
         pytest.skip("the book is not built: run `make book`, then this again.")
     port = lighthouse.free_port()
-    arguments = ["--no-sandbox", f"{lighthouse.DEBUGGED}={port}"]
-    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+    arguments = [*chromium.ARGUMENTS, f"{lighthouse.DEBUGGED}={port}"]
+    browser = playwright.chromium.launch(executable_path=chromium.PATH, args=arguments)
     with serving(SITE) as server, lighthouse.judging(port, "accessibility,best-practices,seo") as judge:
         for name in names:
             verdict = judge(server.address + name)

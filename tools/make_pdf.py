@@ -5,13 +5,13 @@ has their numbers, at last; then they are joined. Printed at once, the whole boo
 """
 
 import asyncio
-import shutil
 import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import chromium
 import pikepdf
 from pikepdf import Array, Dictionary, Name, NameTree, NumberTree, Pdf, String
 from playwright.async_api import Browser, async_playwright
@@ -22,15 +22,6 @@ ROOT = Path(__file__).resolve().parent.parent
 SITE, PAGE = ROOT / "_build" / "html", ROOT / "_build" / "book.html"
 PDF = ROOT / "_build" / "downloads" / "attention-executed.pdf"
 LIMIT = 300.0  # seconds for printing one part; the longest takes a tenth of it
-
-
-def chromium() -> str:
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        if found := shutil.which(name):
-            return found
-    raise SystemExit(
-        "make pdf: a Chromium browser prints the book, and there is none. Try: sudo apt-get install chromium"
-    )
 
 
 async def print_page(browser: Browser, html: str, pdf: Path) -> None:
@@ -171,7 +162,7 @@ async def make() -> None:
     PDF.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+            browser = await playwright.chromium.launch(executable_path=chromium.PATH, args=chromium.ARGUMENTS)
             printed = [Path(folder) / f"part-{number}.pdf" for number in range(len(parts) + 1)]
             await print_page(browser, front, printed[0])  # for the number of its pages
             numbers: dict[str, int] = {}
@@ -188,6 +179,9 @@ async def make() -> None:
 def main() -> int:
     if not (SITE / "book" / "intro.html").exists():
         print("make pdf: the book is not built. Run: make book")
+        return 1
+    if chromium.PATH is None:
+        print(f"make pdf: a Chromium browser prints the book, and there is none. {chromium.HOW}")
         return 1
     if not up_to_date():
         asyncio.run(make())

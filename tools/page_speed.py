@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import chromium
 from gzip_server import Server, serving
 from playwright.sync_api import sync_playwright
 
@@ -23,7 +24,6 @@ from attnlib.data.results import save_result
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
-CHROMIUM = next((p for p in ("/usr/bin/chromium", "/usr/bin/google-chrome") if Path(p).exists()), None)
 LEADS_ON = re.compile('http-equiv="refresh"', re.I)
 LIMITS: dict[str, float] = {"kB": 500, "requests": 30, "FCP": 400, "done": 600, "CLS": 0.02}
 SLOWER, DONE_WHEN_SLOWER = 4, 1600
@@ -81,9 +81,11 @@ def head_of(name: str) -> str:
 
 
 @contextmanager
-def chromium(*arguments: str) -> Iterator[Any]:
+def running(*arguments: str) -> Iterator[Any]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", *arguments])
+        browser = playwright.chromium.launch(
+            executable_path=chromium.PATH, args=[*chromium.ARGUMENTS, *arguments]
+        )
         yield browser
         browser.close()
 
@@ -122,7 +124,7 @@ def main() -> int:
         return 1
     began, load = time.perf_counter(), os.getloadavg()[0]
     print(f"{'page (! = over the limit below)':52}" + "".join(f"{key:>9} " for key in LIMITS))
-    with serving(SITE) as server, chromium() as browser:
+    with serving(SITE) as server, running() as browser:
         visit(browser, server, names[0])  # starts the browser's processes
         seen = {}
         for name in names:

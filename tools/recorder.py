@@ -45,7 +45,7 @@ class Metered:
         report = yield
         if call.when == "teardown":
             now = self.meter.read()
-            report.processor, self.before = now - self.before, now
+            report.processor, self.before = max(now - self.before, 0.0), now  # a browser that ended is gone
         return report
 
 

@@ -4,11 +4,11 @@ A picture is written only if it is stale, so a second run changes nothing. A tes
 """
 
 import io
-import shutil
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import chromium
 import numpy as np
 from PIL import Image
 
@@ -101,13 +101,12 @@ def keep(image: Image.Image, file: Path) -> None:
 def main() -> int:
     from playwright.sync_api import sync_playwright
 
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None or not SITE.exists():
+    if chromium.PATH is None or not SITE.exists():
         print("make shots: it needs Chromium and the built book. Install Chromium, then run: make shots")
         return 1
     FOLDER.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium.PATH, args=chromium.ARGUMENTS)
         for colours in COLOURS_OF_THE_PAGE:
             page = opened(browser, colours)
             for name, shot in SHOTS.items():
