@@ -47,17 +47,28 @@ def grade(
         return judged(exercise, function, evidence)
 
 
+def tried_beside(
+    exercise: CodeExercise,
+    function: Any,
+    seconds: float,
+    memory: int | None = None,
+    step: Callable[[], None] = lambda: None,
+) -> tuple[Evidence, Ran]:
+    """What the function did in this process; `step` is called after each case."""
+    evidence = Evidence()
+    return evidence, run(lambda prints: gather(exercise, function, evidence, prints, step), seconds)
+
+
 def tried_here(
     exercise: CodeExercise, function: Any, seconds: float, memory: int | None
 ) -> tuple[Evidence, Ran]:
-    """What the function did, seen in a child process where one can be had, in a thread elsewhere."""
+    """What the function did, seen in a child process where one can be had, in this process elsewhere."""
+    if not apart.possible(exercise.needs):
+        return tried_beside(exercise, function, seconds)
 
     def job(step: Callable[[], None]) -> tuple[Evidence, Ran]:
-        evidence = Evidence()
-        return evidence, run(lambda prints: gather(exercise, function, evidence, prints, step), seconds)
+        return tried_beside(exercise, function, seconds, step=step)
 
-    if not apart.possible(exercise.needs):
-        return job(lambda: None)
     came = apart.run_apart(job, seconds, memory)
     if came.value is not None:
         return came.value

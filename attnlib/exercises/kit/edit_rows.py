@@ -13,7 +13,7 @@ from typing import Any
 from attnlib.edit_table import Tried
 from attnlib.editing import shown
 from attnlib.exercises.engine import naming
-from attnlib.exercises.engine.learner import graded
+from attnlib.exercises.engine.learner import graded_beside as graded
 from attnlib.exercises.engine.model import CodeExercise, Mistake
 from attnlib.exercises.engine.mutations import edits_of
 from attnlib.exercises.engine.outcomes import observe, same

@@ -21,7 +21,7 @@ import numpy as np
 from attnlib.edit_table import table
 from attnlib.exercises.engine import naming, traps
 from attnlib.exercises.engine.edits import edited
-from attnlib.exercises.engine.learner import graded
+from attnlib.exercises.engine.learner import graded_beside as graded
 from attnlib.exercises.engine.model import (
     KINDS,
     AnswerExercise,
