@@ -124,6 +124,6 @@ def main(folder: str) -> int:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(
-            "further_chapter: name a folder for the two clones. Try: python -m benchmarks.further_chapter /var/tmp/x"
+            "further_chapter: name a folder for the two clones. Try: python -m benchmarks.further_chapter ../doubled"
         )
     sys.exit(main(sys.argv[1]))
