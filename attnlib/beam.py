@@ -1,7 +1,7 @@
 """Beam search: several beginnings are kept at every step, and the best whole text is said.
 
 Chapter 4 derives it (what-to-say-next: eq-best-text, eq-length). A model comes in as `next_log_probs(prefix)`, as in
-`attnlib.decode`; one that remembers what it has read has a method `reorder(order)`, too, as `GPT.speaker` has.
+`attnlib.decode`; one that remembers what it has read has a method `reorder(order)`, too, as `GPT.predictor` has.
 """
 
 import heapq

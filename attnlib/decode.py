@@ -1,7 +1,7 @@
 """Token after token: what a model says next, and when it stops.
 
 Chapter 4 derives it. A model comes in as one function, `next_log_probs(prefix)`: the tokens so far, (b, n), give the
-log-probabilities of the next one, (b, vocab). Arrays and tensors will do; `GPT.speaker` and `Seq2Seq.speaker` make
+log-probabilities of the next one, (b, vocab). Arrays and tensors will do; `GPT.predictor` and `Seq2Seq.predictor` make
 such functions, which read each token once.
 """
 

@@ -21,11 +21,11 @@ def written(folder: Path, prompt: str, *, tokens: int, temperature: float, seed:
     """The prompt and what comes after it, piece by piece, up to the end of a document or of the model's room."""
     model, by = own.trained(folder)
     end = by.numbers[own.END]
-    read = [end, *by.encode_ordinary(prompt)][-model.config.longest // 2 :]
+    read = [end, *by.encode_ordinary(prompt)][-model.config.context // 2 :]
     prefix = torch.tensor([read], device=model.embed.weight.device)
     choose = decode.sampler(np.random.default_rng(seed), temperature=temperature)
-    most = min(tokens, model.config.longest - len(read))
-    said = decode.stream(model.speaker(), prefix, choose, longest=most, stop=[end])
+    most = min(tokens, model.config.context - len(read))
+    said = decode.stream(model.predictor(), prefix, choose, longest=most, stop=[end])
     yield prompt
     yield from by.decode_stream(number for token in said if (number := int(token)) != end)
 

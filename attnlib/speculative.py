@@ -67,7 +67,7 @@ def speculate(
     """Round after round, what the target says after a prefix (1, n), until a stop or `longest` tokens.
 
     target       `after_each(prefix)`: the log-probabilities behind each token that it has not read, (1, k, vocab), as
-                 `GPT.speaker` has; and `crop(n)`, which forgets all but n tokens
+                 `GPT.predictor` has; and `crop(n)`, which forgets all but n tokens
     draft        `next_log_probs(prefix)`; if it remembers, it has `crop(n)`, too
     n_drafted    how many tokens are guessed before the target is asked
 
@@ -93,9 +93,9 @@ def _rounds(
         yield Round(tokens, min(accepted, len(tokens)))
         if ends or said == longest:
             return
-        for speaker in (target, draft):  # they have read tokens that were refused
-            if hasattr(speaker, "crop"):
-                speaker.crop(min(start + said - 1, guessed.shape[1] - (speaker is draft)))
+        for predictor in (target, draft):  # they have read tokens that were refused
+            if hasattr(predictor, "crop"):
+                predictor.crop(min(start + said - 1, guessed.shape[1] - (predictor is draft)))
 
 
 def _drafted(draft: NextLogProbs, prefix: Any, draw: Draw, k: int) -> tuple[Any, Float[Array, "k vocab"]]:

@@ -29,8 +29,8 @@ OURS, THEIRS = "attnlib", "Hugging Face"
 
 
 def of_attnlib(model: GPT, text: torch.Tensor) -> Work:
-    cache = model.new_cache(longest=model.config.longest)
-    speak = model.speaker(cache)
+    cache = model.new_kv_cache(capacity=model.config.context)
+    speak = model.predictor(cache)
     speak(text)
 
     def work() -> torch.Tensor:

@@ -4,7 +4,8 @@ from typing import Any
 
 import torch
 
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.models.pretrained import take_published
 
 SEED, LAYERS, WIDTH, HEADS = 0, 4, 256, 4
@@ -20,6 +21,6 @@ def peers(vocab: int, longest: int) -> tuple[GPT, Any]:
         resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, bos_token_id=None, eos_token_id=None,
     )  # fmt: skip
     theirs = transformers.GPT2LMHeadModel(config)
-    ours = GPT(GPTConfig(vocab=vocab, longest=longest, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS))
+    ours = GPT(ModelConfig(vocab=vocab, context=longest, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS))
     take_published(ours, {name: W.detach() for name, W in theirs.named_parameters()})
     return ours, theirs

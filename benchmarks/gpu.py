@@ -19,7 +19,8 @@ from attnlib.data.bilingual import corpus, source_vocab, target_vocab
 from attnlib.data.results import save_result
 from attnlib.data.vocab import batch
 from attnlib.models import costs
-from attnlib.models.gpt import GPT, GPTConfig, gpt2_small
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT, gpt2_small
 from attnlib.nn.attention import attention_weights
 from attnlib.nn.attention import scaled_dot_product_attention as fused
 from attnlib.reference.attention import scaled_dot_product_attention as reference
@@ -123,14 +124,14 @@ def training(here: Device, seed: int, steps: int) -> dict[str, Any]:
 
 
 def step_of(
-    here: Device, config: GPTConfig, texts: int, kind: str, compiled: bool, fused_step: bool
+    here: Device, config: ModelConfig, texts: int, kind: str, compiled: bool, fused_step: bool
 ) -> Callable[[], None]:
     """One step of training on random tokens, with everything that a rung changes."""
     torch.manual_seed(0)
     model = GPT(config).to(here.where)
     run = torch.compile(model) if compiled else model
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=fused_step, foreach=not fused_step)
-    tokens = torch.randint(config.vocab, (texts, config.longest + 1), device=here.where)
+    tokens = torch.randint(config.vocab, (texts, config.context + 1), device=here.where)
 
     def work() -> None:
         torch.backends.cuda.matmul.allow_tf32 = kind == "tf32"
@@ -151,14 +152,14 @@ def matrix_rate(here: Device, kind: str, n: int) -> float:
     return 2 * n**3 / (1e-3 * milliseconds(lambda: A @ A, here))
 
 
-def ladder(here: Device, config: GPTConfig, texts: int, n: int) -> list[dict[str, Any]]:
+def ladder(here: Device, config: ModelConfig, texts: int, n: int) -> list[dict[str, Any]]:
     """A step on each rung: tokens a second, and its products' share of what one large product reaches."""
     rows = []
-    flops = 6 * texts * costs.multiplications(config, config.longest)  # backward is twice forward
+    flops = 6 * texts * costs.multiplications(config, config.context)  # backward is twice forward
     for rung, (kind, compiled, fused_step) in RUNGS.items():
         ms = milliseconds(step_of(here, config, texts, kind, compiled, fused_step), here)
         share = flops / (1e-3 * ms) / matrix_rate(here, kind, n)
-        told = {"rung": rung, "ms": ms, "tokens_per_second": round(1e3 * texts * config.longest / ms)}
+        told = {"rung": rung, "ms": ms, "tokens_per_second": round(1e3 * texts * config.context / ms)}
         rows.append(told | {"share_of_matrix_rate": float(f"{share:.3g}")})
     return rows
 
@@ -175,7 +176,7 @@ def measure(
     folder: Path,
     sizes: tuple[int, ...] = SIZES,
     steps: int | None = None,
-    model: GPTConfig | None = None,
+    model: ModelConfig | None = None,
     texts: int = 16,
     n: int = 8192,
 ) -> Path | None:

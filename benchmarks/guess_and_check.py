@@ -36,16 +36,16 @@ def seconds(work: Callable[[], object]) -> float:
 
 def passes(model: GPT) -> dict[str, float]:
     """Milliseconds of a pass over k new tokens."""
-    speaker = model.speaker(model.new_cache(longest=CONTEXT + max(NEW)))
+    predictor = model.predictor(model.new_kv_cache(capacity=CONTEXT + max(NEW)))
     text = torch.randint(
         model.config.vocab, (1, CONTEXT + max(NEW)), generator=torch.Generator().manual_seed(0)
     )
-    speaker(text[:, :CONTEXT])
+    predictor(text[:, :CONTEXT])
     taken: dict[int, list[float]] = {k: [] for k in NEW}
     for _ in range(ROUNDS):
         for k in NEW:
-            taken[k].append(seconds(lambda k=k: speaker.after_each(text[:, : CONTEXT + k])))
-            speaker.crop(CONTEXT)
+            taken[k].append(seconds(lambda k=k: predictor.after_each(text[:, : CONTEXT + k])))
+            predictor.crop(CONTEXT)
     return {str(k): round(1e3 * float(np.median(times)), 3) for k, times in taken.items()}
 
 
@@ -69,13 +69,18 @@ def main() -> None:
     for seed, text in zip(SEEDS, begun, strict=True):
         ways = {
             "one by one": lambda t=text, s=seed: decode.tokens(
-                model.speaker(), t, decode.sampler(np.random.default_rng(s)), longest=TOKENS
+                model.predictor(), t, decode.sampler(np.random.default_rng(s)), longest=TOKENS
             )
         }
         for k in GUESSES:
             ways[str(k)] = lambda k=k, t=text, s=seed: list(
                 speculate(
-                    model.speaker(), draft, t, drawn_by(np.random.default_rng(s)), longest=TOKENS, n_drafted=k
+                    model.predictor(),
+                    draft,
+                    t,
+                    drawn_by(np.random.default_rng(s)),
+                    longest=TOKENS,
+                    n_drafted=k,
                 )
             )
         for name, way in ways.items():

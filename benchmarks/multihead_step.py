@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnlib.data.results import save_result
-from attnlib.nn.cache import KeyValueCache
+from attnlib.nn.cache import KVCache
 from attnlib.nn.multihead import MultiHeadAttention
 from benchmarks.turns import Work, in_turns, ratio, summary
 
@@ -45,13 +45,13 @@ class BareStep(nn.Module):
         return self.W_O(F.scaled_dot_product_attention(Q, K, V, is_causal=causal).transpose(1, 2).flatten(-2))
 
 
-def of_attnlib(layer: MultiHeadAttention, text: Tensor, cache: KeyValueCache) -> Work:
-    layer(text[:, :-1], cache=cache)
+def of_attnlib(layer: MultiHeadAttention, text: Tensor, cache: KVCache) -> Work:
+    layer(text[:, :-1], kv_cache=cache)
     held = len(cache)
 
     def work() -> None:
         for _ in range(CALLS):
-            layer(text[:, -1:], cache=cache)
+            layer(text[:, -1:], kv_cache=cache)
             cache.crop(held)
 
     return work
@@ -75,8 +75,8 @@ def contestants() -> dict[str, Work]:
     layer = MultiHeadAttention(d_model=WIDTH, n_heads=HEADS, causal=True).eval()
     bare = BareStep(WIDTH, HEADS, HELD + 1).eval()
     return {
-        "attnlib, growing": of_attnlib(layer, text, KeyValueCache()),
-        "attnlib, fixed": of_attnlib(layer, text, KeyValueCache(longest=HELD + 1)),
+        "attnlib, growing": of_attnlib(layer, text, KVCache()),
+        "attnlib, fixed": of_attnlib(layer, text, KVCache(capacity=HELD + 1)),
         "bare": of_bare(bare, text),
     }
 

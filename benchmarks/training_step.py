@@ -23,7 +23,7 @@ from torch.profiler import profile
 
 from attnlib.data.results import save_result
 from attnlib.models import costs
-from attnlib.models.gpt import GPTConfig
+from attnlib.models.config import ModelConfig
 from benchmarks.gpt_peers import HEADS, LAYERS, SEED, WIDTH, peers
 from benchmarks.turns import in_turns, ratio, summary
 
@@ -73,7 +73,7 @@ def peak_bytes(model: nn.Module, work: Callable[[], float]) -> int:
     return most + 3 * sum(W.nbytes for W in model.parameters())
 
 
-def predicted_bytes(config: GPTConfig) -> int:
+def predicted_bytes(config: ModelConfig) -> int:
     """What is held at most, in float32."""
     return 4 * costs.training_numbers(config, TEXTS, LENGTH)
 

@@ -23,7 +23,7 @@ from attnlib.interpret.capture import capture
 from attnlib.interpret.distance import mean_distance
 from attnlib.interpret.importance import all_gated
 from attnlib.interpret.patterns import evenness
-from attnlib.models.stack import Stack, StackConfig
+from attnlib.models.stack import Stack, stack_config
 from attnlib.train.fit import fit
 from attnlib.train.toy import Examples, answer_loss
 
@@ -99,9 +99,9 @@ def model_of(seed: int) -> Stack:
     torch.manual_seed(seed)
     words = len(source_vocab())
     return Stack(
-        StackConfig(
+        stack_config(
             words, words, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS, causal=True, d_hidden=2 * WIDTH, norm=True,
-            longest=LENGTHS[1],
+            context=LENGTHS[1],
         )
     )  # fmt: skip
 

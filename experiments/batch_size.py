@@ -16,7 +16,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from attnlib.data.bilingual import corpus, source_vocab
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.train.optim import decay_groups
 
 VOCAB = source_vocab()
@@ -54,7 +55,7 @@ def mean_square(model: GPT, rows: int, draws: int, rng: np.random.Generator) -> 
 def trial(seed: int, steps: int, lr: float, *, rows: int) -> dict[str, Any]:
     """Train with batches of one size; when each level is reached, and what the gradient says on the way."""
     torch.manual_seed(seed)
-    model = GPT(GPTConfig(len(VOCAB), longest=N, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS))
+    model = GPT(ModelConfig(len(VOCAB), context=N, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS))
     optimizer = torch.optim.AdamW(decay_groups(model, 0.1), lr=lr)
     rng, also = np.random.default_rng(seed), np.random.default_rng(ALSO + seed)
     unseen = batch(text("valid", 600), HELD_OUT, np.random.default_rng(ALSO))

@@ -14,72 +14,49 @@ from typing import Any
 
 import torch
 from _runner import Experiment, main
-from torch import Tensor, nn
+from torch import nn
 
 from attnlib.data.pairs import floors, pair_language, text
-from attnlib.nn.multihead import MultiHeadAttention
-from attnlib.nn.transformer import FeedForward, post_norm, pre_norm, without_residual
+from attnlib.models.stack import Stack, stack_config
 from attnlib.train.toy import TEST_SEED
 
 LANGUAGE = pair_language(n_symbols=12)
 LENGTH, WIDTH, HEADS, BATCH, SIZE = 16, 32, 2, 32, 500
 KNOWN = floors(LANGUAGE)
 
-
-AROUND = {"pre": pre_norm, "post": post_norm, "none": without_residual}
-
-
-class Layer(nn.Module):
-    """One block with what is left of it."""
-
-    def __init__(self, d: int, around: str, attention: bool, feed_forward: str, norm: bool) -> None:
-        super().__init__()
-        self.around = AROUND[around]
-        parts: list[nn.Module] = []
-        if attention:
-            parts.append(MultiHeadAttention(d_model=d, n_heads=HEADS, causal=True))
-        if feed_forward == "bend":
-            parts.append(FeedForward(d_model=d, d_hidden=4 * d))
-        if feed_forward == "straight":
-            parts.append(nn.Sequential(nn.Linear(d, 4 * d), nn.Linear(4 * d, d)))
-        self.parts = nn.ModuleList(parts)
-        self.norms = nn.ModuleList(nn.LayerNorm(d) if norm else nn.Identity() for _ in parts)
-
-    def forward(self, X: Tensor) -> Tensor:
-        for part, norm in zip(self.parts, self.norms, strict=True):
-            X = self.around(X, norm, part)
-        return X
+ORDERS = {"pre": "pre", "post": "post", "none": "without residual"}
+FEED_FORWARD = {
+    "bend": {"feed_forward": "dense"},
+    "straight": {"feed_forward": "dense", "activation": "none"},
+    "none": {"feed_forward": "none"},
+}
 
 
-class Model(nn.Module):
-    """Symbols in, scores of the next symbol out."""
-
-    def __init__(
-        self,
-        *,
-        layers: int = 4,
-        width: int = WIDTH,
-        around: str = "pre",
-        attention: bool = True,
-        feed_forward: str = "bend",
-        norm: bool = True,
-        start: float = 1.0,
-    ) -> None:
-        super().__init__()
-        self.embed = nn.Embedding(len(LANGUAGE.pairs), width)
-        self.places = nn.Embedding(LENGTH, width)
-        self.layers = nn.Sequential(
-            *(Layer(width, around, attention, feed_forward, norm) for _ in range(layers))
-        )
-        self.norm = nn.LayerNorm(width) if norm and around != "post" else nn.Identity()
-        self.scores = nn.Linear(width, len(LANGUAGE.pairs))
-        with torch.no_grad():
-            for module in self.layers.modules():
-                if isinstance(module, nn.Linear):
-                    module.weight *= start
-
-    def forward(self, symbols: Tensor) -> Tensor:
-        return self.scores(self.norm(self.layers(self.embed(symbols) + self.places.weight)))
+def model_of(
+    *,
+    layers: int = 4,
+    width: int = WIDTH,
+    around: str = "pre",
+    attention: bool = True,
+    feed_forward: str = "bend",
+    norm: bool = True,
+    start: float = 1.0,
+) -> Stack:
+    """Symbols in, scores of the next symbol out; a block with what is left of it."""
+    n, sizes = (
+        len(LANGUAGE.pairs),
+        {"d_model": width, "n_heads": HEADS, "n_layers": layers, "context": LENGTH},
+    )
+    parts = {"mixer": "attention" if attention else "none", **FEED_FORWARD[feed_forward]}
+    config = stack_config(
+        n, n, **sizes, causal=True, norm=norm, **{"d_hidden": 4 * width, "order": ORDERS[around], **parts}
+    )
+    model = Stack(config)
+    with torch.no_grad():
+        for module in model.blocks.modules():
+            if isinstance(module, nn.Linear):
+                module.weight *= start
+    return model
 
 
 def train(model: nn.Module, seed: int, steps: int, lr: float, warm: float) -> None:
@@ -117,7 +94,7 @@ def share(bits: float) -> float:
 def trial(seed: int, steps: int, lr: float, *, warm: float = 0.0, **parts: Any) -> dict[str, Any]:
     """Train one model; how much of what can be known it knows, and what it costs above the least."""
     torch.manual_seed(seed)
-    model = Model(**parts)
+    model = model_of(**parts)
     train(model, seed, steps, lr, warm)
     bits = gap(model)
     return {"known": share(bits), "gap": bits, "parameters": sum(p.numel() for p in model.parameters())}

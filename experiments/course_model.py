@@ -32,7 +32,7 @@ STEPS, BATCH, WARMUP, SEED = 10_000, 16, 200, 0
 RATE, DECAY, CLIP, BETAS = 3e-3, 0.1, 1.0, (0.9, 0.95)
 EVERY = 60.0  # seconds between checkpoints
 PART = 20  # batches of the held-out text that the curve is measured on; the end is measured on all of it
-N = CONFIG.longest
+N = CONFIG.context
 
 
 def tokenizer() -> Tokenizer:

@@ -16,7 +16,8 @@ from _runner import Experiment, main
 from torch.optim.lr_scheduler import LambdaLR
 
 from attnlib.data.distant import distant_language, entropy_rate, floor, text
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.reference.optim import BROWN_2020
 from attnlib.reference.schedules import cosine
 from attnlib.shapes import Array
@@ -108,7 +109,7 @@ def trial(seed: int, steps: int, lr: float) -> dict[str, Any]:
     torch.manual_seed(seed)
     read = text(LANGUAGE, steps * BATCH, LENGTH + 1, seed=TEST_SEED + 1 + seed)
     asked = text(LANGUAGE, TESTED, LENGTH, seed=TEST_SEED)
-    model = GPT(GPTConfig(V, longest=LENGTH, d_model=WIDTH, n_heads=4, n_layers=LAYERS, positions="rotary"))
+    model = GPT(ModelConfig(V, context=LENGTH, d_model=WIDTH, n_heads=4, n_layers=LAYERS, positions="rotary"))
     optimizer = torch.optim.AdamW(decay_groups(model, 0.1), lr=lr, betas=BROWN_2020[:2], eps=BROWN_2020.eps)
     schedule = LambdaLR(optimizer, partial(cosine, steps=steps, warmup=steps // 20))
     fit(model, loss, torch.from_numpy(read).split(BATCH), steps=steps, optimizer=optimizer, schedule=schedule)

@@ -24,7 +24,8 @@ from warmup import BATCH, HEADS, SENTENCES, VOCAB, WIDTH, surprise
 
 from attnlib.data.bilingual import corpus
 from attnlib.data.vocab import BOS, PAD
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.train.optim import decay_groups
 
 WORDS, LAYERS, HELD_OUT = 12, 2, 200
@@ -39,7 +40,7 @@ def sentences(split: str, size: int) -> Tensor:
 
 
 def model(fault: str) -> GPT:
-    made = GPT(GPTConfig(len(VOCAB), longest=WORDS + 1, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS))
+    made = GPT(ModelConfig(len(VOCAB), context=WORDS + 1, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS))
     if fault == "no mask":
         for block in made.blocks:
             block.attention.causal = False  # type: ignore[union-attr, assignment]
@@ -105,7 +106,7 @@ def told(made: GPT, rows: Tensor, fault: str) -> float:
 def in_use(made: GPT, fault: str) -> float:
     """Nats a word when each word is foretold from those before it, which is all that there is in use."""
     rows = sentences("valid", HELD_OUT)
-    cache, nats = made.new_cache(), []
+    cache, nats = made.new_kv_cache(), []
     for n in range(1, rows.shape[1]):
         if fault != "stale cache":
             scores = made(rows[:, :n])[:, -1]

@@ -22,15 +22,16 @@ from attnlib.data.offsets import OffsetsTask, retrieve_offsets
 from attnlib.data.results import save_result
 from attnlib.interpret.capture import capture
 from attnlib.metrics.spread import spread
-from attnlib.models.stack import Stack, StackConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.stack import Stack, stack_config
 from attnlib.train.toy import TEST_SEED, examples, train_stack
 
 SYMBOLS, LENGTH, WIDTH, BATCH, STEPS, SIZE = 10, 16, 64, 64, 300, 500
 SEEDS = (0, 1, 2, 3, 4)
 
 
-def config(n_heads: int) -> StackConfig:
-    return StackConfig(SYMBOLS, 4 * SYMBOLS, d_model=WIDTH, n_heads=n_heads, longest=LENGTH)
+def config(n_heads: int) -> ModelConfig:
+    return stack_config(SYMBOLS, 4 * SYMBOLS, d_model=WIDTH, n_heads=n_heads, context=LENGTH)
 
 
 def trained(n_heads: int, seed: int, steps: int) -> Stack:

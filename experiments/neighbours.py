@@ -15,7 +15,7 @@ from _runner import Experiment, main
 from attnlib.data.offsets import retrieve_offsets
 from attnlib.interpret.capture import capture
 from attnlib.interpret.patterns import offset_histogram
-from attnlib.models.stack import StackConfig
+from attnlib.models.stack import stack_config
 from attnlib.train.toy import TEST_SEED, answer_accuracy, examples, train_stack
 
 SYMBOLS, LENGTH, WIDTH, BATCH, SIZE = 10, 16, 64, 64, 500
@@ -36,7 +36,7 @@ def trial(
 ) -> dict[str, Any]:
     """Train one layer; how often it is right, and for each head the offset that gets most, and how much."""
     sizes: dict[str, Any] = {"d_model": WIDTH, "n_heads": n_heads, **options}
-    config = StackConfig(SYMBOLS, SYMBOLS * len(offsets), longest=LENGTH, **sizes)
+    config = stack_config(SYMBOLS, SYMBOLS * len(offsets), context=LENGTH, **sizes)
 
     def batch(batch_seed: int):
         return retrieve_offsets(BATCH, LENGTH, SYMBOLS, offsets, seed=batch_seed)

@@ -18,7 +18,7 @@ from attnlib.data.recall import induction
 from attnlib.data.tasks import SequenceTask
 from attnlib.interpret.capture import capture
 from attnlib.interpret.patterns import mass_on, measure_pattern, name_pattern
-from attnlib.models.stack import Stack, StackConfig
+from attnlib.models.stack import Stack, stack_config
 from attnlib.train.toy import TEST_SEED, answer_accuracy, examples, train_stack
 
 LENGTH, SYMBOLS, WIDTH, BATCH, SIZE = 12, 16, 32, 64, 300
@@ -36,8 +36,8 @@ def trial(
 ) -> dict[str, Any]:
     """Train one model; right answers, and for each layer of single heads what its head does."""
     two = task == "induction"
-    config = StackConfig(
-        SYMBOLS, SYMBOLS * (len(NEIGHBOURS) if task == "neighbours" else 1), d_model=WIDTH, longest=LENGTH,
+    config = stack_config(
+        SYMBOLS, SYMBOLS * (len(NEIGHBOURS) if task == "neighbours" else 1), d_model=WIDTH, context=LENGTH,
         n_heads=n_heads, n_layers=1 + two, causal=two,
     )  # fmt: skip
     model = train_stack(config, lambda s: MAKE[task](BATCH, s), steps=steps, seed=seed, lr=lr)

@@ -23,7 +23,8 @@ from _runner import SEEDS, Experiment, main
 from torch import Tensor, nn
 
 from attnlib.data.pairs import text
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.models.ngrams import NGrams
 from attnlib.nn.depth import StochasticDepth
 from attnlib.train.fit import fit
@@ -56,7 +57,7 @@ def only_in(model: GPT, place: str) -> None:
 
 def model_of(dropped: float, skipped: float) -> GPT:
     """A GPT of two blocks that drops in its four places, and goes around a share of its sublayers."""
-    model = GPT(GPTConfig(VOCAB, longest=N, d_model=WIDTH, n_heads=2, n_layers=2, dropout=dropped))
+    model = GPT(ModelConfig(VOCAB, context=N, d_model=WIDTH, n_heads=2, n_layers=2, dropout=dropped))
     for block in model.blocks:
         block.depth = StochasticDepth(skipped)
     return model

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from _runner import Experiment, main
 
-from attnlib.models.stack import Stack, StackConfig
+from attnlib.models.stack import Stack, stack_config
 from attnlib.train.fit import fit
 from attnlib.train.toy import TEST_SEED, Examples, answer_accuracy, answer_loss
 
@@ -34,7 +34,7 @@ def trial(seed: int, steps: int, lr: float, *, causal: bool, start: bool, size: 
     """Train one model; how often it names the place rightly, altogether and place by place."""
     torch.manual_seed(seed)
     model = Stack(
-        StackConfig(
+        stack_config(
             SYMBOLS + 1, LENGTH, d_model=WIDTH, n_heads=2, positions="none", causal=causal, d_hidden=2 * WIDTH
         )
     )

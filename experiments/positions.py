@@ -17,7 +17,8 @@ from attnlib.data.tasks import SequenceTask, look_back
 from attnlib.interpret.capture import capture
 from attnlib.interpret.patterns import evenness
 from attnlib.metrics.spread import spread
-from attnlib.models.stack import POSITIONS, Stack, StackConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.stack import Stack, stack_config
 from attnlib.train.toy import TEST_SEED, answer_accuracy, examples, train_stack
 
 SYMBOLS, OFFSET, WIDTH, BATCH, STEPS, SIZE = 10, 3, 32, 64, 150, 300
@@ -27,11 +28,21 @@ DEPTHS: dict[str, dict[str, Any]] = {
     "one layer": {"n_layers": 1},
     "two layers": {"n_layers": 2, "d_hidden": 128},
 }
+# The arms, as they are stored, and what a config calls them.
+POSITIONS = {
+    "none": "none",
+    "index": "index",
+    "normalised": "normalised",
+    "sinusoid": "sinusoids",
+    "learned": "learned",
+}
 LONG = (20, 80, 320)  # where the scale of the input is measured
 
 
-def config(positions: str, depth: str, longest: int = max(LENGTHS)) -> StackConfig:
-    return StackConfig(SYMBOLS, SYMBOLS, d_model=WIDTH, positions=positions, longest=longest, **DEPTHS[depth])
+def config(positions: str, depth: str, context: int = max(LENGTHS)) -> ModelConfig:
+    return stack_config(
+        SYMBOLS, SYMBOLS, d_model=WIDTH, positions=positions, context=context, **DEPTHS[depth]
+    )
 
 
 def batch(seed: int, many: bool) -> SequenceTask:
@@ -54,13 +65,13 @@ def trial(
 def first_input(positions: str, seed: int) -> dict[str, list[float]]:
     """Before training: the size of the first layer's input beside the tokens' own, and how even its weights are."""
     torch.manual_seed(seed)
-    model = Stack(config(positions, "one layer", longest=max(LONG)))
+    model = Stack(config(positions, "one layer", context=max(LONG)))
     ratio, even = [], []
     for n in LONG:
         tokens = torch.from_numpy(look_back(20, n, SYMBOLS, OFFSET, seed=TEST_SEED).source)
         with capture(model) as seen:
             model(tokens)
-        ratio.append(float(seen["positions"].square().mean().sqrt() / seen["embed"].square().mean().sqrt()))
+        ratio.append(float(seen["places"].square().mean().sqrt() / seen["embed"].square().mean().sqrt()))
         even.append(float(evenness(seen["blocks.0.attention.P"].numpy()).mean()))
     return {"scale": ratio, "evenness": even}
 
@@ -68,14 +79,14 @@ def first_input(positions: str, seed: int) -> dict[str, list[float]]:
 @cache
 def before_training() -> dict[str, Any]:
     """What each way of telling the positions does to the first layer's input."""
-    found = {positions: [first_input(positions, seed) for seed in SEEDS] for positions in POSITIONS}
+    found = {arm: [first_input(positions, seed) for seed in SEEDS] for arm, positions in POSITIONS.items()}
     return {
         "lengths": LENGTHS,
         "first_input": {
             "lengths": LONG,
             **{
-                positions: {key: spread([one[key] for one in trials]) for key in ("scale", "evenness")}
-                for positions, trials in found.items()
+                arm: {key: spread([one[key] for one in trials]) for key in ("scale", "evenness")}
+                for arm, trials in found.items()
             },
         },
     }
@@ -87,10 +98,10 @@ EXPERIMENT = Experiment(
     trial=trial,
     arms={
         "two layers": {
-            **{positions: {"positions": positions, "depth": "two layers"} for positions in POSITIONS},
+            **{arm: {"positions": name, "depth": "two layers"} for arm, name in POSITIONS.items()},
             "normalised, many lengths": {"positions": "normalised", "depth": "two layers", "many": True},
         },
-        "one layer": {positions: {"positions": positions, "depth": "one layer"} for positions in POSITIONS},
+        "one layer": {arm: {"positions": name, "depth": "one layer"} for arm, name in POSITIONS.items()},
     },
     steps=STEPS,
     rates=(2.5e-3, 5e-3, 1e-2),

@@ -10,7 +10,7 @@ The models of `where_am_i`: two blocks, a causal mask, a start token, trained on
 The figure is the share of right answers among the first 64; half of them stand where a training text had tokens.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,61 +19,48 @@ from _runner import Experiment, main
 from torch import Tensor, nn
 
 from attnlib.data.tasks import latest_mark, look_back
-from attnlib.models.gpt import GPTConfig, block_of
+from attnlib.models.stack import Stack, stack_config
 from attnlib.nn.positional import rotary
-from attnlib.nn.relative import alibi, clipped, distances, offset_bias, t5_buckets
 from attnlib.train.fit import fit
 from attnlib.train.toy import TEST_SEED
 
 SYMBOLS, OFFSET, SHARE, TRAINED, LONGEST = 8, 3, 0.15, 32, 128
 WIDTH, HEADS, LAYERS, BATCH, SIZE, BIN = 32, 2, 2, 32, 200, 8
 START = 2 * SYMBOLS  # a token of its own, in front of every text
-T5 = {"t5": 128, "t5 near": 24}  # from which distance on all share the last row
 Batch = tuple[Tensor, Tensor, Tensor]
 
 
-class OffsetBias(nn.Module):
-    """A learned number for each head and each row that distances are sorted into; all zero at first."""
+# What a config calls them; "t5 near": from which distance on all share the last row.
+TOLD = {
+    "offsets": {"score_bias": "offsets", "farthest": 16},
+    "t5": {"score_bias": "t5", "farthest": 128},
+    "t5 near": {"score_bias": "t5", "farthest": 24},
+    "alibi": {"score_bias": "alibi"},
+    "rotary": {},
+    "none": {},
+}
 
-    def __init__(self, rows: int, sort: Callable[[Tensor], Tensor]) -> None:
+
+class Paced(nn.Module):
+    """Rotary positions that are counted by `pace`, which may be changed after a training."""
+
+    def __init__(self) -> None:
         super().__init__()
-        self.table, self.sort = nn.Parameter(torch.zeros(HEADS, rows)), sort
+        self.pace = 1.0
 
-    def forward(self, m: int, n: int) -> Tensor:
-        return offset_bias(self.table, self.sort(distances(m, n)))
-
-
-def bias_of(positions: str) -> Callable[[int, int], Tensor] | None:
-    """What is added to the scores of each head."""
-    if positions == "offsets":
-        return OffsetBias(33, lambda distance: clipped(distance, most=16))
-    if positions in T5:
-        longest = T5[positions]
-        return OffsetBias(32, lambda distance: t5_buckets(distance, 32, longest, both=False))
-    return (lambda m, n: alibi(HEADS, m, n)) if positions == "alibi" else None
-
-
-class Model(nn.Module):
-    """Tokens in, scores of the symbol that is asked for out. `pace` is what rotary positions count by."""
-
-    def __init__(self, positions: str) -> None:
-        super().__init__()
-        config = GPTConfig(vocab=START + 1, d_model=WIDTH, n_heads=HEADS, activation="relu")
-        self.embed = nn.Embedding(START + 1, WIDTH)
-        self.bias = bias_of(positions)
-        self.turned, self.pace = positions == "rotary", 1.0
-        self.blocks = nn.ModuleList(block_of(config) for _ in range(LAYERS))
-        self.norm, self.scores = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, SYMBOLS)
-
-    def turn(self, X: Tensor, first: int) -> Tensor:
+    def forward(self, X: Tensor, first: int) -> Tensor:
         return rotary(X, self.pace * torch.arange(first, first + X.shape[-2], dtype=X.dtype))
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        X, n = self.embed(tokens), tokens.shape[1]
-        bias = None if self.bias is None else self.bias(n, n)
-        for block in self.blocks:
-            X = block(X, bias=bias, positions=self.turn if self.turned else None)
-        return self.scores(self.norm(X))
+
+def model_of(positions: str) -> Stack:
+    """Tokens in, scores of the symbol that is asked for out."""
+    sizes = {"d_model": WIDTH, "n_heads": HEADS, "n_layers": LAYERS, "d_hidden": 4 * WIDTH}
+    config = stack_config(
+        START + 1, SYMBOLS, **sizes, norm=True, causal=True, positions="none", **TOLD[positions]
+    )
+    model = Stack(config)
+    model.blocks.rotate = Paced() if positions == "rotary" else None
+    return model
 
 
 def texts(task: str, size: int, length: int, seed: int) -> Batch:
@@ -124,9 +111,10 @@ def trial(
 ) -> dict[str, Any]:
     """Train one model and test it; `more` is the share of steps on long texts behind it, at the pace of the test."""
     torch.manual_seed(seed)
-    model = Model(positions)
+    model = model_of(positions)
     fit(model, loss, batches(task, TRAINED, seed), steps=steps, lr=lr)
-    model.pace = pace
+    if pace != 1.0:
+        model.blocks.rotate.pace = pace
     if more:
         fit(model, loss, batches(task, LONGEST, seed + 10**6), steps=round(more * steps), lr=lr / 3)
     return measured(model, task)

@@ -16,7 +16,8 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from attnlib.data import stdlib
 from attnlib.data.bpe.tokenizer import Tokenizer, train_tokenizer
-from attnlib.models.gpt import GPT, GPTConfig, n_parameters
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT, n_parameters
 from attnlib.reference.optim import BROWN_2020
 from attnlib.reference.schedules import cosine
 from attnlib.shapes import Array
@@ -57,9 +58,9 @@ def held_out(model: GPT) -> float:
     return float(sum(value for value, _ in found)) / sum(count for _, count in found)
 
 
-def config(width: int) -> GPTConfig:
-    return GPTConfig(
-        len(tokenizer()), longest=N, d_model=width, n_heads=width // 8, n_layers=LAYERS, positions="rotary"
+def config(width: int) -> ModelConfig:
+    return ModelConfig(
+        len(tokenizer()), context=N, d_model=width, n_heads=width // 8, n_layers=LAYERS, positions="rotary"
     )
 
 

@@ -25,7 +25,8 @@ from _runner import Experiment, main
 from torch import Tensor, nn
 from warmup import BATCH, HEADS, HELD_OUT, SENTENCES, VOCAB, WIDTH, N, frequencies, held_out, words
 
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.reference.loss_scale import LossScale, next_scale
 from attnlib.reference.schedules import linear
 
@@ -107,7 +108,9 @@ def trial(
 ) -> dict[str, Any]:
     """Train one model; its loss on sentences held out, and the mean loss of each twelfth of its steps."""
     torch.manual_seed(seed)
-    config = GPTConfig(vocab=len(VOCAB), longest=N, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS, tied=False)
+    config = ModelConfig(
+        vocab=len(VOCAB), context=N, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS, tied=False
+    )
     made = GPT(config)
     kept = Masters(made) if masters else None
     made.to(TYPES[used])

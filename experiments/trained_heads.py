@@ -21,7 +21,8 @@ from attnlib.interpret.capture import capture
 from attnlib.interpret.distance import mean_distance
 from attnlib.interpret.importance import all_gated, importance_by_ablation, importance_by_gradient
 from attnlib.interpret.patterns import evenness, head_distances, mass_on, measure_pattern, name_pattern
-from attnlib.models.stack import Stack, StackConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.stack import Stack, stack_config
 from attnlib.train.toy import TEST_SEED, Examples, answer_accuracy, answer_loss, examples, train_stack
 
 LENGTH, SYMBOLS, WIDTH, BATCH, LAYERS, HEADS, STEPS = 12, 16, 32, 64, 3, 4, 300
@@ -35,9 +36,9 @@ TASKS: dict[str, Callable[[int, int], SequenceTask]] = {
 }
 
 
-def config() -> StackConfig:
-    return StackConfig(
-        SYMBOLS, SYMBOLS, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS, longest=LENGTH, causal=True,
+def config() -> ModelConfig:
+    return stack_config(
+        SYMBOLS, SYMBOLS, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS, context=LENGTH, causal=True,
         d_hidden=2 * WIDTH, norm=True,
     )  # fmt: skip
 

@@ -20,7 +20,8 @@ from _runner import Experiment, main
 from torch import Tensor, nn
 
 from attnlib.data.bilingual import corpus, source_vocab
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.reference.schedules import constant, cosine, linear
 
 VOCAB = source_vocab()
@@ -37,14 +38,9 @@ def words(split: str, size: int) -> Tensor:
 
 
 def model(order: str) -> GPT:
-    """A GPT; in the order of 2017 a norm stands behind each sum, and so none is needed before the scores."""
-    config = GPTConfig(vocab=len(VOCAB), longest=N, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS, tied=False)
-    made = GPT(config)
-    if order == "post":
-        made.norm = nn.Identity()
-        for block in made.blocks:
-            block.order = "post"  # type: ignore[assignment]
-    return made
+    """A GPT in one of both orders."""
+    sizes = {"d_model": WIDTH, "n_heads": HEADS, "n_layers": LAYERS}
+    return GPT(ModelConfig(vocab=len(VOCAB), context=N, tied=False, order=order, **sizes))
 
 
 def factor(step: int, steps: int, warm: bool, end: str) -> float:

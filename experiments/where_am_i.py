@@ -7,7 +7,7 @@ where a training text had tokens, half do not. "Anywhere" arms train on texts th
 every place up to 128 has been seen; what such a model has not seen is a text longer than 32.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,7 @@ from _runner import Experiment, main
 from torch import Tensor, nn
 
 from attnlib.data.tasks import look_back
-from attnlib.models.gpt import GPTConfig, block_of
-from attnlib.nn.positional import Rotary, sinusoids
+from attnlib.models.stack import Stack, stack_config
 from attnlib.train.fit import fit
 from attnlib.train.toy import TEST_SEED
 
@@ -26,33 +25,23 @@ WIDTH, HEADS, LAYERS, BATCH, SIZE, BIN = 32, 2, 2, 32, 200, 8
 START = SYMBOLS  # a token of its own, in front of every text
 
 
-class Model(nn.Module):
-    """Tokens in, scores of the symbol three places back out."""
+def model_of(positions: str) -> Stack:
+    """Tokens in, scores of the symbol three positions back out."""
+    sizes = {"d_model": WIDTH, "n_heads": HEADS, "n_layers": LAYERS, "d_hidden": 4 * WIDTH}
+    told = {"positions": positions, "context": LONGEST, "layout": "neighbours"}
+    return Stack(stack_config(SYMBOLS + 1, SYMBOLS, **sizes, norm=True, causal=True, **told))
 
-    def __init__(self, positions: str, anywhere: bool) -> None:
-        super().__init__()
-        self.anywhere = anywhere
-        config = GPTConfig(vocab=SYMBOLS + 1, d_model=WIDTH, n_heads=HEADS, activation="relu")
-        self.embed = nn.Embedding(SYMBOLS + 1, WIDTH)
-        self.places, self.turn = None, None
-        if positions == "learned":
-            self.places = nn.Parameter(torch.randn(LONGEST, WIDTH))
-        if positions == "sinusoids":
-            self.places = sinusoids(LONGEST, WIDTH)
-        if positions == "rotary":
-            self.turn = Rotary(WIDTH // HEADS, longest=LONGEST)
-        self.blocks = nn.ModuleList(block_of(config) for _ in range(LAYERS))
-        self.norm, self.scores = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, SYMBOLS)
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        X, n = self.embed(tokens), tokens.shape[1]
-        if self.places is not None:
-            room = LONGEST - n if self.anywhere and self.training else 0
-            first = int(torch.randint(room + 1, ()))
-            X = X + self.places[first : first + n]
-        for block in self.blocks:
-            X = block(X, positions=self.turn)
-        return self.scores(self.norm(X))
+def loss_of(anywhere: bool) -> Callable[[nn.Module, tuple[Tensor, Tensor]], Tensor]:
+    """The loss of a text that begins at the first position, or anywhere."""
+
+    def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        tokens, right = batch
+        room = LONGEST - tokens.shape[1] if anywhere else 0
+        scores = answers(model, tokens, int(torch.randint(room + 1, ())))
+        return nn.functional.cross_entropy(scores.flatten(0, 1), right.flatten())
+
+    return loss
 
 
 def texts(size: int, length: int, seed: int) -> tuple[Tensor, Tensor]:
@@ -62,14 +51,9 @@ def texts(size: int, length: int, seed: int) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(tokens), torch.from_numpy(task.target[:, OFFSET:])
 
 
-def answers(model: nn.Module, tokens: Tensor) -> Tensor:
+def answers(model: nn.Module, tokens: Tensor, first: int = 0) -> Tensor:
     """The scores where three symbols stand before."""
-    return model(tokens)[:, OFFSET + 1 :]
-
-
-def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
-    tokens, right = batch
-    return nn.functional.cross_entropy(answers(model, tokens).flatten(0, 1), right.flatten())
+    return model(tokens, first)[:, OFFSET + 1 :]
 
 
 def batches(seed: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -89,8 +73,8 @@ def right_by_place(model: nn.Module) -> np.ndarray:
 def trial(seed: int, steps: int, lr: float, *, positions: str, anywhere: bool = False) -> dict[str, Any]:
     """Train one model; how often it is right within the trained length, up to twice and four times that."""
     torch.manual_seed(seed)
-    model = Model(positions, anywhere)
-    fit(model, loss, batches(seed), steps=steps, lr=lr)
+    model = model_of(positions)
+    fit(model, loss_of(anywhere), batches(seed), steps=steps, lr=lr)
     share = right_by_place(model)
     return {
         "accuracy": np.nanmean(share[: 2 * TRAINED]),

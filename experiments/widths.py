@@ -19,7 +19,8 @@ from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 from warmup import BATCH, HEADS, HELD_OUT, SENTENCES, SHARE, VOCAB, N, held_out, loss_of, words
 
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.reference.schedules import linear
 
 NARROW, WIDTHS, LAYERS, STEPS = 32, (32, 128), 2, 60
@@ -41,7 +42,7 @@ def trial(seed: int, steps: int, lr: float, *, width: int, rate: float, scaled: 
     """Train one model; how many nats a word it is better on held-out sentences than one that knows nothing."""
     torch.manual_seed(seed)
     made = GPT(
-        GPTConfig(vocab=len(VOCAB), longest=N, d_model=width, n_heads=HEADS, n_layers=LAYERS, tied=False)
+        ModelConfig(vocab=len(VOCAB), context=N, d_model=width, n_heads=HEADS, n_layers=LAYERS, tied=False)
     )
     groups = parameters(made, lr * rate, width / NARROW if scaled else 1.0)
     optimizer = torch.optim.Adam(groups)

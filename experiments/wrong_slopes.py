@@ -32,7 +32,7 @@ from attnlib.reference.norm import NormCache
 from attnlib.reference.ops import softmax
 from attnlib.reference.optim import BROWN_2020, adam, adam_state
 from attnlib.reference.projections import MultiHeadParameters
-from attnlib.reference.transformer import AroundCache, NormParameters, feed_forward_backward
+from attnlib.reference.transformer import NormParameters, ResidualCache, feed_forward_backward
 from attnlib.shapes import Array
 
 NOUNS = (("king", "friend", "cat", "tree"), ("kings", "friends", "cats", "trees"))
@@ -40,7 +40,7 @@ VERBS = (("sees", "sleeps", "falls", "sings"), ("see", "sleep", "fall", "sing"))
 WORDS = (".", "the", "of", "near", *NOUNS[0], *NOUNS[1], *VERBS[0], *VERBS[1])
 NUMBER = {word: i for i, word in enumerate(WORDS)}
 N, BATCH, HEADS, SPREAD, STEPS, RATES = 16, 16, 2, 0.1, 100, (0.003, 0.01, 0.03)
-SIZES = {"vocab": len(WORDS), "longest": N, "d_model": 24, "d_hidden": 96, "n_layers": 2}
+SIZES = {"vocab": len(WORDS), "context": N, "d_model": 24, "d_hidden": 96, "n_layers": 2}
 TEST, TEST_SEED, VERB = 400, 10**6, NUMBER["sees"]
 Keep = Callable[[str, Array], Array]  # what the backward pass does with a term of this name
 
@@ -76,8 +76,8 @@ def norm_backward(dO: Array, cache: NormCache, keep: Keep) -> tuple[Array, NormP
     return dX, NormParameters((dO * Y).sum(axis=(0, 1)), dO.sum(axis=(0, 1)))
 
 
-def around_backward(
-    dY: Array, cache: AroundCache, part_backward: Callable[..., tuple[Array, Any]], keep: Keep
+def residual_backward(
+    dY: Array, cache: ResidualCache, part_backward: Callable[..., tuple[Array, Any]], keep: Keep
 ) -> tuple[Array, NormParameters, Any]:
     dZ, d_part = part_backward(dY, cache.sublayer)
     dX, d_norm = norm_backward(dZ, cache.norm, keep)
@@ -89,9 +89,9 @@ def block_backward(dY: Array, cache: BlockCache, keep: Keep) -> tuple[Array, Blo
         asks, read, d_maps = multi_head_attention_backward(dY, cache)
         return asks + keep("who is read", read), d_maps
 
-    attended, thought = cache.around
-    dZ, d_norm_2, d_network = around_backward(dY, thought, feed_forward_backward, keep)
-    dX, d_norm_1, d_maps = around_backward(dZ, attended, attention_backward, keep)
+    attended, thought = cache.residuals
+    dZ, d_norm_2, d_network = residual_backward(dY, thought, feed_forward_backward, keep)
+    dX, d_norm_1, d_maps = residual_backward(dZ, attended, attention_backward, keep)
     return dX, BlockParameters(d_norm_1, d_maps, d_norm_2, d_network)
 
 

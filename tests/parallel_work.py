@@ -7,7 +7,8 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.train import own
 from attnlib.train import parallel as by
 from attnlib.train.crew import Crew
@@ -17,7 +18,7 @@ from attnlib.train.shards import load_shards, save_shards
 from attnlib.train.traffic import Traffic
 
 N, ROWS, VOCAB, MICRO = 7, 8, 11, 4
-EVEN = {"vocab": 16, "longest": 8}  # sizes that four workers divide, where bytes are counted
+EVEN = {"vocab": 16, "context": 8}  # sizes that four workers divide, where bytes are counted
 LLAMA = {
     "positions": "rotary", "norm": "rms", "activation": "swish", "gated": True, "n_kv_heads": 4, "bias": False,
 }  # fmt: skip
@@ -25,8 +26,8 @@ MODELS = {"": {}, "tied": {"tied": True}, "a Llama": LLAMA}
 
 
 def config(**more):
-    sizes = {"vocab": VOCAB, "longest": N, "d_model": 32, "n_heads": 8, "d_hidden": 20, "n_layers": 4}
-    return GPTConfig(**(sizes | {"tied": False} | more))
+    sizes = {"vocab": VOCAB, "context": N, "d_model": 32, "n_heads": 8, "d_hidden": 20, "n_layers": 4}
+    return ModelConfig(**(sizes | {"tied": False} | more))
 
 
 def gpt(**more):

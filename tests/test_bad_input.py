@@ -13,7 +13,7 @@ from attnlib.nn import grouped as nn_grouped
 from attnlib.nn import heads as nn_heads
 from attnlib.nn import masks as nn_masks
 from attnlib.nn import ops as nn_ops
-from attnlib.nn.cache import KeyValueCache
+from attnlib.nn.cache import KVCache
 from attnlib.nn.layers import CrossAttention, SelfAttention
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.reference import attention, gates, grouped, heads, layers, masks, multihead, ops
@@ -170,19 +170,17 @@ def test_whole_numbers_of_numpy_are_whole_numbers():
 
 def test_a_step_says_which_memory_does_not_fit():
     module, X = MultiHeadAttention(d_model=4, n_heads=2), torch.ones(2, 3, 4)
-    cache = KeyValueCache()
-    module(X, cache=cache)
+    cache = KVCache()
+    module(X, kv_cache=cache)
     with pytest.raises(
         ValueError,
         match=r"new keys must have the batch axes, heads and width of those in the cache; "
         r"got K \(1, 2, 3, 2\) after \(2, 2, 3, 2\). Another batch",
     ):
-        module(X[:1], cache=cache)
+        module(X[:1], kv_cache=cache)
     assert len(cache) == 3
-    with pytest.raises(
-        TypeError, match="cache must be a KeyValueCache or SourceCache; got dict. Make one with"
-    ):
-        module(X, cache={})  # pyright: ignore
+    with pytest.raises(TypeError, match="kv_cache must be a KVCache or SourceCache; got dict. Make one with"):
+        module(X, kv_cache={})  # pyright: ignore
 
 
 def test_inputs_have_the_dtype_of_the_parameters_unless_torch_converts_both():

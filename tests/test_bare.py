@@ -5,7 +5,8 @@ import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.nn.bare import bare
 
 VOCAB, N = 17, 5
@@ -27,17 +28,17 @@ KINDS = {
 
 def model(**options):
     torch.manual_seed(0)
-    return GPT(GPTConfig(VOCAB, longest=8, d_model=8, n_heads=2, n_layers=2, **options)).eval()
+    return GPT(ModelConfig(VOCAB, context=8, d_model=8, n_heads=2, n_layers=2, **options)).eval()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_numbers_with_a_cache_and_without(kind):
     whole, tokens = model(**KINDS[kind]), torch.randint(VOCAB, (1, N))
-    light, cache = bare(whole), whole.new_cache()
+    light, kv_cache = bare(whole), whole.new_kv_cache()
     with torch.no_grad():
         expected = whole(tokens)
         assert torch.equal(light(tokens), expected)
-        parts = [light.forward(part, cache) for part in tokens.split([3, 1, 1], dim=1)]
+        parts = [light.forward(part, kv_cache) for part in tokens.split([3, 1, 1], dim=1)]
     torch.testing.assert_close(torch.cat(parts, dim=1), expected)
 
 

@@ -11,7 +11,8 @@ import transformers
 from attnlib import decode
 from attnlib.beam import beam_search, best_score, exact_search, gnmt, power
 from attnlib.models import gpt
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.models.seq2seq import ATTENTION, Seq2Seq, Seq2SeqConfig
 from attnlib.reference.ops import softmax
 
@@ -171,7 +172,7 @@ def test_what_has_ended_is_asked_for_nothing_more(table):
 @pytest.mark.parametrize("longest", [None, 32])
 def test_with_its_memory_reordered_a_gpt_says_what_it_says_without(positions, longest):
     torch.manual_seed(0)
-    config = GPTConfig(vocab=11, longest=32, d_model=8, n_heads=2, n_layers=2, positions=positions)
+    config = ModelConfig(vocab=11, context=32, d_model=8, n_heads=2, n_layers=2, positions=positions)
     model = GPT(config).double()
     gpt.initialise(model, spread=0.5)
     start = torch.randint(11, (3, 5))
@@ -182,10 +183,10 @@ def test_with_its_memory_reordered_a_gpt_says_what_it_says_without(positions, lo
         return model(prefix)[:, -1].log_softmax(-1)
 
     orders = []
-    speaker = model.speaker(model.new_cache(longest))
-    inner = speaker.reorder
-    speaker.reorder = lambda order: (orders.append(order.tolist()), inner(order))
-    found, expected = beam_search(speaker, start, **options), beam_search(plain, start, **options)
+    predictor = model.predictor(model.new_kv_cache(longest))
+    inner = predictor.reorder
+    predictor.reorder = lambda order: (orders.append(order.tolist()), inner(order))
+    found, expected = beam_search(predictor, start, **options), beam_search(plain, start, **options)
     for ours, theirs in zip(found, expected, strict=True):
         assert [one.tokens for one in ours] == [one.tokens for one in theirs]
         np.testing.assert_allclose([one.score for one in ours], [one.score for one in theirs], rtol=1e-10)
@@ -202,7 +203,7 @@ def test_a_translation_remembers_in_the_order_of_its_beam(attention):
     )
     source, mask = torch.randint(3, 11, (5, 4)), torch.ones(5, 4, dtype=torch.bool)
     options = {"width": 3, "longest": 6, "stop": [2]}
-    found = beam_search(model.speaker(source, mask), torch.ones(5, 1, dtype=torch.long), **options)
+    found = beam_search(model.predictor(source, mask), torch.ones(5, 1, dtype=torch.long), **options)
     for row, beam in enumerate(found):
         lone = source[row : row + 1]
 
@@ -345,9 +346,9 @@ def test_wrong_calls_get_a_sentence(table):
             call()
 
 
-def test_a_speaker_that_has_read_further_says_so():
-    speaker = GPT(GPTConfig(vocab=11, longest=32, d_model=8, n_heads=2, n_layers=2)).speaker()
+def test_a_predictor_that_has_read_further_says_so():
+    predictor = GPT(ModelConfig(vocab=11, context=32, d_model=8, n_heads=2, n_layers=2)).predictor()
     with pytest.raises(
-        ValueError, match="Speaker: a prefix must grow; got 4 tokens after 4. `crop` it first"
+        ValueError, match="Predictor: a prefix must grow; got 4 tokens after 4. `crop` it first"
     ):
-        exact_search(speaker, torch.tensor([[1, 2, 3]])[:, :3], longest=2)
+        exact_search(predictor, torch.tensor([[1, 2, 3]])[:, :3], longest=2)

@@ -8,7 +8,7 @@ import torch
 
 from attnlib.data.bpe.alphabet import spelled
 from attnlib.data.results import load_result
-from attnlib.nn.cache import KeyValueCache
+from attnlib.nn.cache import KVCache
 from attnlib.nn.multihead import MultiHeadAttention
 from benchmarks import further_chapter, generation, training_step
 from benchmarks.gpt_peers import peers
@@ -87,9 +87,9 @@ def test_the_bare_step_computes_the_same_step():
     for kind in ("weight", "bias"):
         together = torch.cat([getattr(linear, kind) for linear in (layer.W_Q, layer.W_K, layer.W_V)])
         getattr(bare.W_QKV, kind).copy_(together)
-    text, cache = torch.randn(1, 9, 6), KeyValueCache()
+    text, cache = torch.randn(1, 9, 6), KVCache()
     for part in text.split([6, 1, 1, 1], dim=1):
-        torch.testing.assert_close(layer(part, cache=cache), bare(part))
+        torch.testing.assert_close(layer(part, kv_cache=cache), bare(part))
 
 
 def test_the_stored_steps_are_those_of_both_caches():

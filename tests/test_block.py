@@ -202,6 +202,6 @@ def test_in_a_block_a_skipped_sublayer_leaves_the_sequence_as_it_was_and_use_ski
 def test_a_cache_with_a_part_that_is_no_cache_says_so(order, part, rng):
     X = rng.normal(size=(B, N, D))
     Y, cache = getattr(block, f"{order}_norm_block")(X, parameters(rng), HEADS)
-    around = [None if i == part else one for i, one in enumerate(cache.around)]
+    residuals = [None if i == part else one for i, one in enumerate(cache.residuals)]
     with pytest.raises(ValueError, match="the cache must be what the forward returned"):
-        getattr(block, f"{order}_norm_block_backward")(X, cache._replace(around=around))
+        getattr(block, f"{order}_norm_block_backward")(X, cache._replace(residuals=residuals))

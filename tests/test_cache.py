@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from attnlib.nn.cache import SMALLEST, KeyValueCache, SourceCache
+from attnlib.nn.cache import SMALLEST, KVCache, SourceCache
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.testing import assert_close
 
@@ -23,18 +23,18 @@ def X():
 
 
 def in_parts(layer, X, cache, parts, **options):
-    return torch.cat([layer(part, cache=cache, **options) for part in X.split(parts, dim=-2)], dim=-2)
+    return torch.cat([layer(part, kv_cache=cache, **options) for part in X.split(parts, dim=-2)], dim=-2)
 
 
 @pytest.mark.parametrize("gradients", [False, True])
-@pytest.mark.parametrize("longest", [None, N, 2 * N])
+@pytest.mark.parametrize("capacity", [None, N, 2 * N])
 @pytest.mark.parametrize("parts", [[1] * N, [N], [17, 1, 5], [1, 20, 2]])
-def test_steps_equal_one_pass_with_and_without_gradients(layer, X, longest, parts, gradients):
+def test_steps_equal_one_pass_with_and_without_gradients(layer, X, capacity, parts, gradients):
     with torch.set_grad_enabled(gradients):
-        cache = KeyValueCache(longest)
+        cache = KVCache(capacity)
         assert_close(in_parts(layer, X, cache, parts), layer(X), "float64")
         assert len(cache) == N and cache.nbytes == 2 * B * G * N * D_K * 8
-        assert cache.room >= N and (longest is None or gradients or cache.room == longest)
+        assert cache.room >= N and (capacity is None or gradients or cache.room == capacity)
 
 
 def test_the_slopes_through_a_cache_are_those_of_one_pass(layer, X):
@@ -42,21 +42,21 @@ def test_the_slopes_through_a_cache_are_those_of_one_pass(layer, X):
     dY = torch.randn(B, N, D, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     leaves = [X, *layer.parameters()]
     whole = torch.autograd.grad(layer(X), leaves, dY)
-    stepwise = torch.autograd.grad(in_parts(layer, X, KeyValueCache(), [10, 1, 12]), leaves, dY)
+    stepwise = torch.autograd.grad(in_parts(layer, X, KVCache(), [10, 1, 12]), leaves, dY)
     for one, other in zip(stepwise, whole, strict=True):
         assert_close(one, other, "float64")
 
 
 @torch.no_grad()
 def test_a_new_position_is_written_behind_the_others_which_stay_where_they_are(layer, X):
-    cache, moved, last = KeyValueCache(), 0, None
+    cache, moved, last = KVCache(), 0, None
     for t in range(N):
-        layer(X[:, t : t + 1], cache=cache)
+        layer(X[:, t : t + 1], kv_cache=cache)
         moved += cache.K.data_ptr() != last
         last = cache.K.data_ptr()
     assert moved == 2 and SMALLEST < N <= 2 * SMALLEST == cache.room  # the first room, then twice as much
-    cache = KeyValueCache(longest=N)
-    places = {(layer(X[:, t : t + 1], cache=cache), cache.K.data_ptr())[1] for t in range(N)}
+    cache = KVCache(capacity=N)
+    places = {(layer(X[:, t : t + 1], kv_cache=cache), cache.K.data_ptr())[1] for t in range(N)}
     assert len(places) == 1
 
 
@@ -65,31 +65,32 @@ def test_slopes_of_queries_alone_survive_the_next_position(layer, X):
     for parameter in layer.parameters():
         parameter.requires_grad_(parameter is layer.W_Q.weight)
     (whole,) = torch.autograd.grad(layer(X).square().sum(), [layer.W_Q.weight])
-    stepwise = in_parts(layer, X, KeyValueCache(longest=N), [3, 4, 16]).square().sum()
+    stepwise = in_parts(layer, X, KVCache(capacity=N), [3, 4, 16]).square().sum()
     assert_close(torch.autograd.grad(stepwise, [layer.W_Q.weight])[0], whole, "float64")
 
 
 def test_a_text_may_be_read_in_inference_mode_and_continued_outside(layer, X):
-    cache = KeyValueCache()
+    cache = KVCache()
     with torch.inference_mode():
-        first = layer(X[:, :3], cache=cache)
+        first = layer(X[:, :3], kv_cache=cache)
     with torch.no_grad():
-        second = layer(X[:, 3:4], cache=cache)
+        second = layer(X[:, 3:4], kv_cache=cache)
     with torch.inference_mode():
-        third = layer(X[:, 4:], cache=cache)
+        third = layer(X[:, 4:], kv_cache=cache)
     assert_close(torch.cat([first, second, third], dim=1), layer(X).detach(), "float64")
 
 
 @torch.no_grad()
 def test_a_full_cache_says_so_and_stays_as_it_was(layer, X):
-    cache = KeyValueCache(longest=N - 1)
-    first = layer(X[:, :-1], cache=cache)
+    cache = KVCache(capacity=N - 1)
+    first = layer(X[:, :-1], kv_cache=cache)
     with pytest.raises(
-        ValueError, match="room for every position; got 23 for longest=22. Make it longer, or `crop`"
+        ValueError,
+        match="room for every position; got 23 for capacity=22. Give it a larger capacity, or `crop`",
     ):
-        layer(X[:, -1:], cache=cache)
+        layer(X[:, -1:], kv_cache=cache)
     cache.crop(N - 2)
-    again = layer(X[:, N - 2 : N - 1], cache=cache)
+    again = layer(X[:, N - 2 : N - 1], kv_cache=cache)
     assert_close(again, first[:, -1:], "float64")
 
 
@@ -100,36 +101,36 @@ def test_a_call_that_fails_has_left_nothing_behind(layer, X, gradients):
         raise RuntimeError("on purpose")
 
     with torch.set_grad_enabled(gradients):
-        cache = KeyValueCache()
-        first = layer(X[:, :16], cache=cache)
+        cache = KVCache()
+        first = layer(X[:, :16], kv_cache=cache)
         for module in (layer.W_O, layer.heads):
             hook = module.register_forward_hook(fail)
             with pytest.raises(RuntimeError, match="on purpose"):
-                layer(X[:, 16:], cache=cache)
+                layer(X[:, 16:], kv_cache=cache)
             hook.remove()
             assert len(cache) == 16
-        both = torch.cat([first, layer(X[:, 16:], cache=cache)], dim=1)
+        both = torch.cat([first, layer(X[:, 16:], kv_cache=cache)], dim=1)
         assert_close(both, layer(X), "float64")
 
 
 @torch.no_grad()
 def test_what_was_cropped_is_forgotten(layer, X):
-    cache = KeyValueCache()
-    layer(X[:, :10], cache=cache)
-    layer(torch.ones(B, 4, D, dtype=torch.float64), cache=cache)  # a draft that is refused
+    cache = KVCache()
+    layer(X[:, :10], kv_cache=cache)
+    layer(torch.ones(B, 4, D, dtype=torch.float64), kv_cache=cache)  # a draft that is refused
     cache.crop(10)
     assert len(cache) == 10
-    assert_close(layer(X[:, 10:], cache=cache), layer(X)[:, 10:], "float64")
-    with pytest.raises(ValueError, match="KeyValueCache.crop: n must be between 0 and length=23; got n=24"):
+    assert_close(layer(X[:, 10:], kv_cache=cache), layer(X)[:, 10:], "float64")
+    with pytest.raises(ValueError, match="KVCache.crop: n must be between 0 and length=23; got n=24"):
         cache.crop(N + 1)
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("longest", [None, N])
+@pytest.mark.parametrize("capacity", [None, N])
 @pytest.mark.parametrize("order", [[1, 0], [1, 1, 0], [0]])
-def test_reordered_sequences_go_on_from_the_ones_chosen(layer, X, order, longest):
-    cache, order = KeyValueCache(longest), torch.tensor(order)
-    layer(X[:, :10], cache=cache)
+def test_reordered_sequences_go_on_from_the_ones_chosen(layer, X, order, capacity):
+    cache, order = KVCache(capacity), torch.tensor(order)
+    layer(X[:, :10], kv_cache=cache)
     room = cache.room
     cache.reorder(order)
     assert cache.room == room, "or the next position would copy all the others"
@@ -138,7 +139,7 @@ def test_reordered_sequences_go_on_from_the_ones_chosen(layer, X, order, longest
 
 
 def test_with_gradients_reordered_sequences_hand_their_slopes_on():
-    cache, order = KeyValueCache(), torch.tensor([1, 1, 0])
+    cache, order = KVCache(), torch.tensor([1, 1, 0])
     K, V = (torch.randn(3, G, M, D_K, requires_grad=True) for _ in range(2))
     cache.append(K, V)
     cache.reorder(order)
@@ -149,7 +150,7 @@ def test_with_gradients_reordered_sequences_hand_their_slopes_on():
 
 @torch.no_grad()
 def test_only_sequences_that_move_are_copied_and_only_what_they_hold():
-    cache, order = KeyValueCache(longest=N), torch.tensor([0, 1, 1, 3])
+    cache, order = KVCache(capacity=N), torch.tensor([0, 1, 1, 3])
     K, V = torch.randn(4, G, M, D_K), torch.randn(4, G, M, D_K)
     cache.append(K, V)
     place = cache.K.data_ptr()
@@ -180,8 +181,8 @@ class Copied(TorchDispatchMode):
 
 @torch.no_grad()
 def test_after_a_reset_another_batch_may_follow(layer, X):
-    cache = KeyValueCache()
-    layer(X, cache=cache)
+    cache = KVCache()
+    layer(X, kv_cache=cache)
     place = cache.K.data_ptr()
     cache.reset()
     assert len(cache) == 0 and cache.nbytes == 0
@@ -193,19 +194,19 @@ def test_after_a_reset_another_batch_may_follow(layer, X):
 
 @torch.no_grad()
 def test_a_sequence_without_a_batch_is_remembered_too(layer, X):
-    assert_close(in_parts(layer, X[0], KeyValueCache(), [5, 1, 17]), layer(X[0]), "float64")
-    with pytest.raises(ValueError, match="KeyValueCache.reorder: there must be a batch"):
-        KeyValueCache().reorder(torch.tensor([0]))
+    assert_close(in_parts(layer, X[0], KVCache(), [5, 1, 17]), layer(X[0]), "float64")
+    with pytest.raises(ValueError, match="KVCache.reorder: there must be a batch"):
+        KVCache().reorder(torch.tensor([0]))
 
 
 @torch.no_grad()
 def test_looking_at_the_weights_of_the_next_position_leaves_the_cache_as_it_was(layer, X):
-    cache = KeyValueCache()
-    layer(X[:, :10], cache=cache)
-    P = layer.attention_weights(X[:, 10:], cache=cache)
+    cache = KVCache()
+    layer(X[:, :10], kv_cache=cache)
+    P = layer.attention_weights(X[:, 10:], kv_cache=cache)
     assert_close(P, layer.attention_weights(X)[:, :, 10:], "float64")
     assert len(cache) == 10
-    assert_close(layer(X[:, 10:], cache=cache), layer(X)[:, 10:], "float64")
+    assert_close(layer(X[:, 10:], kv_cache=cache), layer(X)[:, 10:], "float64")
 
 
 # --- a source ---------------------------------------------------------------------------------------------------
@@ -228,8 +229,8 @@ def test_a_source_is_projected_once(crossed, X, source):
     for linear in (crossed.W_K, crossed.W_V):
         linear.register_forward_hook(lambda *_: heard.append(1))
     mask = torch.tensor([[[True] * 4 + [False]], [[True] * 5]])
-    steps = [crossed(X[:, :1], source, mask, cache=cache), crossed(X[:, 1:7], mask=mask, cache=cache)]
-    steps.append(crossed(X[:, 7:], source, mask, cache=cache))
+    steps = [crossed(X[:, :1], source, mask, kv_cache=cache), crossed(X[:, 1:7], mask=mask, kv_cache=cache)]
+    steps.append(crossed(X[:, 7:], source, mask, kv_cache=cache))
     assert len(heard) == 2 and len(cache) == M and cache.nbytes == 2 * B * G * M * D_K * 8
     assert_close(torch.cat(steps, dim=1), crossed(X, source, mask), "float64")
 
@@ -237,26 +238,26 @@ def test_a_source_is_projected_once(crossed, X, source):
 @torch.no_grad()
 def test_a_source_can_be_reordered_and_forgotten(crossed, X, source):
     cache, order = SourceCache(), torch.tensor([1, 1, 0])
-    crossed(X, source, cache=cache)
+    crossed(X, source, kv_cache=cache)
     cache.reorder(order)
-    assert_close(crossed(X[order], cache=cache), crossed(X[order], source[order]), "float64")
+    assert_close(crossed(X[order], kv_cache=cache), crossed(X[order], source[order]), "float64")
     cache.reset()
     assert len(cache) == 0 and cache.nbytes == 0
-    assert_close(crossed(X, source[:, :2], cache=cache), crossed(X, source[:, :2]), "float64")
+    assert_close(crossed(X, source[:, :2], kv_cache=cache), crossed(X, source[:, :2]), "float64")
 
 
 @torch.no_grad()
 def test_a_first_call_that_fails_leaves_no_source_behind(crossed, X, source):
     cache = SourceCache()
     with pytest.raises(ValueError, match="bias must broadcast"):
-        crossed(X, source, bias=torch.zeros(3, 3), cache=cache)
+        crossed(X, source, bias=torch.zeros(3, 3), kv_cache=cache)
 
     def fail(*_):
         raise RuntimeError("on purpose")
 
     hook = crossed.W_O.register_forward_hook(fail)
     with pytest.raises(RuntimeError, match="on purpose"):
-        crossed(X, source, cache=cache)
+        crossed(X, source, kv_cache=cache)
     hook.remove()
     assert len(cache) == 0
 
@@ -265,26 +266,29 @@ def test_a_first_call_that_fails_leaves_no_source_behind(crossed, X, source):
 @torch.no_grad()
 def test_a_cache_that_does_not_fit_is_named(layer, crossed, X, source):
     full = SourceCache()
-    crossed(X, source, cache=full)
+    crossed(X, source, kv_cache=full)
     for call, sentence in [
         (
-            lambda: crossed(X, source, cache=KeyValueCache()),
-            "a source needs a SourceCache; got a KeyValueCache",
+            lambda: crossed(X, source, kv_cache=KVCache()),
+            "a source needs a SourceCache; got a KVCache",
         ),
         (
-            lambda: crossed(X, cache=SourceCache()),
+            lambda: crossed(X, kv_cache=SourceCache()),
             "an empty SourceCache needs a source; got none. Pass it to the",
         ),
-        (lambda: crossed(X, source[:, :2], cache=full), "one source; got one of 2 positions after one of 5"),
+        (
+            lambda: crossed(X, source[:, :2], kv_cache=full),
+            "one source; got one of 2 positions after one of 5",
+        ),
         (
             lambda: layer(X, X),
             "queries and keys must come from one sequence for a causal layer; got a source",
         ),
         (
-            lambda: crossed(X, source, positions=lambda A, first: A),
+            lambda: crossed(X, source, rotate=lambda A, first: A),
             "one sequence for positions; got a source",
         ),
-        (lambda: KeyValueCache(0), "KeyValueCache: longest must be at least 1; got longest=0"),
+        (lambda: KVCache(0), "KVCache: capacity must be at least 1; got capacity=0"),
         (
             lambda: SourceCache().reorder(torch.tensor([0])),
             "SourceCache.reorder: there must be a batch of sources",
@@ -302,8 +306,8 @@ def test_places_are_counted_from_zero_and_go_on_behind_what_is_held():
         told.append(first)
         return A
 
-    cache, X = KeyValueCache(), torch.randn(1, 5, 6)
-    layer(X, positions=places)
+    cache, X = KVCache(), torch.randn(1, 5, 6)
+    layer(X, rotate=places)
     for part in X.split([3, 2], dim=1):
-        layer(part, positions=places, cache=cache)
+        layer(part, rotate=places, kv_cache=cache)
     assert told == [0, 0, 0, 0, 3, 3]  # each of queries and keys

@@ -7,7 +7,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from attnlib.models import costs, gpt
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 
 VOCAB, N, B = 61, 11, 3
 LLAMA = {
@@ -29,7 +30,7 @@ KINDS = {
 }
 configs = pytest.mark.parametrize(
     "config",
-    [GPTConfig(VOCAB, longest=32, d_model=24, n_layers=3, **kind) for kind in KINDS.values()],
+    [ModelConfig(VOCAB, context=32, d_model=24, n_layers=3, **kind) for kind in KINDS.values()],
     ids=KINDS,
 )
 
@@ -60,7 +61,7 @@ def test_the_multiplications_are_those_that_pytorch_counts(config):
 @configs
 def test_a_step_with_a_cache_multiplies_for_one_token(config):
     model, tokens = GPT(config), torch.randint(VOCAB, (1, N))
-    cache = model.new_cache()
+    cache = model.new_kv_cache()
     with torch.no_grad():
         model(tokens[:, :-1], cache)
         assert counted(lambda: model(tokens[:, -1:], cache)) == costs.multiplications(config, 1, read=N - 1)
@@ -69,7 +70,7 @@ def test_a_step_with_a_cache_multiplies_for_one_token(config):
 @configs
 def test_the_cache_holds_the_bytes_that_were_counted(config):
     model = GPT(config)
-    cache = model.new_cache()
+    cache = model.new_kv_cache()
     with torch.no_grad():
         model(torch.randint(VOCAB, (1, N)), cache)
     assert sum(layer.nbytes for layer in cache) == costs.cache_bytes(config, N, bytes_each=4)
@@ -103,7 +104,7 @@ def kept(model, tokens):
 
 @pytest.mark.parametrize("kind", ["gpt2", "shared keys", "narrow network"])
 def test_autograd_keeps_the_activations_that_were_counted(kind):
-    config = GPTConfig(VOCAB, longest=32, d_model=24, n_layers=3, **KINDS[kind])
+    config = ModelConfig(VOCAB, context=32, d_model=24, n_layers=3, **KINDS[kind])
     found = kept(GPT(config), torch.randint(VOCAB, (B, N)))
     assert found == costs.activations(config, B, N) + 1  # and how many tokens the loss is the mean of
 
@@ -120,7 +121,7 @@ def test_a_training_holds_three_numbers_a_parameter_and_the_larger_of_gradients_
 @configs
 def test_a_step_brings_each_matrix_once_and_each_text_its_cache(config):
     maps = sum(W.numel() for name, W in GPT(config).named_parameters() if W.ndim == 2 and "embed" not in name)
-    maps += VOCAB * config.d_model - (config.longest * config.d_model if config.positions == "learned" else 0)
+    maps += VOCAB * config.d_model - (config.context * config.d_model if config.positions == "learned" else 0)
     assert costs.step_bytes(config, N) == 2 * maps + costs.cache_bytes(config, N)
     assert costs.step_bytes(config, N, b=5, bytes_each=4) == 4 * maps + 5 * costs.cache_bytes(config, N, 4)
 

@@ -8,10 +8,9 @@ from test_block import parameters as encoder_parameters
 from torch import nn
 
 from attnlib import shapes
-from attnlib.nn.cache import KeyValueCache, SourceCache
-from attnlib.nn.decoder_block import DecoderBlock, DecoderCache
+from attnlib.nn.cache import KVCache, SourceCache
 from attnlib.nn.multihead import MultiHeadAttention
-from attnlib.nn.transformer import FeedForward
+from attnlib.nn.transformer import Block, FeedForward
 from attnlib.reference import block, decoder_block
 from attnlib.reference.decoder_block import DecoderBlockParameters
 from attnlib.reference.projections import MultiHeadParameters
@@ -87,7 +86,7 @@ def test_the_whole_block_has_its_slope_and_so_has_the_memory(order, masks, rng, 
 
 
 def in_pytorch(learned, order, causal):
-    module = DecoderBlock(
+    module = Block(
         attention=MultiHeadAttention(d_model=D, n_heads=HEADS, causal=causal),
         cross=MultiHeadAttention(d_model=D, n_heads=HEADS),
         feed_forward=FeedForward(d_model=D, d_hidden=HIDDEN),
@@ -131,7 +130,8 @@ def test_the_whole_block_and_all_its_slopes_are_the_twins(order, masks, drawn):
     dX, d_memory, gradients = ours_backward(order)(dY, cache)
     module = in_pytorch(learned, order, causal=mask is not None)
     inputs = [torch.tensor(array, requires_grad=True) for array in (X, memory)]
-    outputs = module(*inputs, *tensors(mask, source_mask))
+    mask, source_mask = tensors(mask, source_mask)
+    outputs = module(inputs[0], mask, memory=inputs[1], source_mask=source_mask)
     outputs.backward(torch.tensor(dY))
     assert_close(outputs, Y, "float64")
     for array, slope in zip(inputs, (dX, d_memory), strict=True):
@@ -186,7 +186,8 @@ def test_pytorchs_own_decoder_layer_is_this_block_to_twelve_digits(order, masks,
     np.testing.assert_allclose(gradients.norm_2.gain, layer.norm2.weight.grad, **EXACT)
     np.testing.assert_allclose(gradients.feed_forward.W_1.T, layer.linear1.weight.grad, **EXACT)
     module = in_pytorch(learned, order, causal=mask is not None)
-    twin = module(*inputs, *tensors(mask, source_mask))
+    mask, source_mask = tensors(mask, source_mask)
+    twin = module(inputs[0], mask, memory=inputs[1], source_mask=source_mask)
     np.testing.assert_allclose(twin.detach(), outputs.detach(), **EXACT)
 
 
@@ -194,7 +195,9 @@ def test_pytorchs_own_decoder_layer_is_this_block_to_twelve_digits(order, masks,
 def test_what_is_said_later_has_exactly_no_influence_and_every_token_of_the_source_has_one(order, drawn):
     X, memory, _, learned = drawn
     module = in_pytorch(learned, order, causal=True)
-    of_X, of_memory = torch.autograd.functional.jacobian(module, (torch.tensor(X), torch.tensor(memory)))
+    of_X, of_memory = torch.autograd.functional.jacobian(
+        lambda X, memory: module(X, memory=memory), (torch.tensor(X), torch.tensor(memory))
+    )
     for b in range(B):
         for t in range(M):
             assert (of_X[b, t, :, b, t + 1 :] == 0).all()  # the future
@@ -243,15 +246,15 @@ def test_token_by_token_is_all_at_once_and_keys_of_the_memory_are_made_once_from
     module = in_pytorch(learned, order, causal=True)
     target, source, projected = torch.tensor(X), torch.tensor(memory), []
     seen = torch.tensor(READ)[:, None]
-    whole = module(target, source, source_mask=seen).detach()
+    whole = module(target, memory=source, source_mask=seen).detach()
     for name in ("W_K", "W_V"):
         getattr(module.cross, name).register_forward_hook(
             lambda layer, given, said: projected.append(given[0])
         )
-    cache = DecoderCache(KeyValueCache(), SourceCache())
+    caches = {"kv_cache": KVCache(), "source_cache": SourceCache()}
     with torch.no_grad():
         parts = [
-            module(part, source, source_mask=seen, cache=cache) for part in target.split([1, 1, 1], dim=1)
+            module(part, memory=source, source_mask=seen, **caches) for part in target.split([1, 1, 1], dim=1)
         ]
     assert_close(torch.cat(parts, dim=1), whole, "float64")
     assert len(projected) == 2 and all(given is source for given in projected)
@@ -262,6 +265,6 @@ def test_token_by_token_is_all_at_once_and_keys_of_the_memory_are_made_once_from
 def test_a_cache_with_a_part_that_is_no_cache_says_so(order, part, drawn):
     X, memory, dY, learned = drawn
     Y, cache = ours(order)(X, memory, learned, HEADS)
-    around = [None if i == part else one for i, one in enumerate(cache.around)]
+    residuals = [None if i == part else one for i, one in enumerate(cache.residuals)]
     with pytest.raises(ValueError, match="the cache must be what the forward returned"):
-        ours_backward(order)(dY, cache._replace(around=around))
+        ours_backward(order)(dY, cache._replace(residuals=residuals))

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attnlib.data.bilingual import corpus
-from attnlib.models.gpt import GPTConfig
+from attnlib.models.config import ModelConfig
 from attnlib.train.device import CPU, Device, device, scale
 from attnlib.train.translation import train_translator, weights_of
 
@@ -86,7 +86,7 @@ def test_without_a_gpu_make_gpu_says_so_and_leaves_nothing(tmp_path, monkeypatch
 
 def test_the_benchmark_of_the_gpu_measures_all_it_promises(tmp_path, pretended, monkeypatch):
     monkeypatch.setattr(torch, "compile", lambda model: model)  # a compiler takes longer than all the rest
-    small = GPTConfig(vocab=11, longest=5, d_model=8, n_heads=2, n_layers=1)
+    small = ModelConfig(vocab=11, context=5, d_model=8, n_heads=2, n_layers=1)
     gpu = benchmark()
     file = gpu.measure(tmp_path, sizes=(32, 64), steps=2, model=small, texts=3, n=16)
     found = json.loads(file.read_text())

@@ -5,7 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.nn import drop as twin
 from attnlib.reference import drop
 from attnlib.testing import assert_close, check_gradients, check_twin
@@ -86,7 +87,7 @@ def heard(model, tokens):
 
 def test_a_gpt_drops_in_four_places_and_only_while_it_trains():
     torch.manual_seed(0)
-    config = GPTConfig(vocab=11, longest=N, d_model=8, n_heads=2, n_layers=1, dropout=0.5)
+    config = ModelConfig(vocab=11, context=N, d_model=8, n_heads=2, n_layers=1, dropout=0.5)
     model, tokens = GPT(config), torch.zeros(1, N, dtype=torch.long)
     assert heard(model, tokens) == {"dropout", "blocks.0.dropout", "blocks.0.feed_forward.dropout"}
     assert model.blocks[0].attention.dropout == 0.5  # the fourth place is inside the operator

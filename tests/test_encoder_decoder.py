@@ -10,7 +10,7 @@ from attnlib.data.vocab import BOS, EOS, PAD
 from attnlib.interpret.capture import capture
 from attnlib.models.encoder_decoder import (
     EncoderDecoder,
-    EncoderDecoderConfig,
+    encoder_decoder_config,
     n_parameters,
     transformer_base,
 )
@@ -29,7 +29,9 @@ KINDS = {
 
 def model(kind="pre", **options):
     torch.manual_seed(0)
-    config = EncoderDecoderConfig(SOURCE, TARGET, longest=16, d_model=12, n_heads=3, **KINDS[kind], **options)
+    config = encoder_decoder_config(
+        SOURCE, TARGET, context=16, d_model=12, n_heads=3, **KINDS[kind], **options
+    )
     return EncoderDecoder(config).double().eval()
 
 
@@ -67,13 +69,13 @@ def test_a_batch_with_padding_is_its_texts_one_by_one(kind, texts):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_speaker_says_token_by_token_what_the_model_says_at_once(kind, texts):
+def test_a_predictor_says_token_by_token_what_the_model_says_at_once(kind, texts):
     whole, (source, mask, said) = model(kind), texts
     expected = whole(source, mask, said).log_softmax(-1)
-    speaker = whole.speaker(source, mask)
+    predictor = whole.predictor(source, mask)
     for m in range(1, M + 1):
-        assert_close(speaker(said[:, :m]), expected[:, m - 1], "float64")
-    at_once = whole.speaker(source, mask)
+        assert_close(predictor(said[:, :m]), expected[:, m - 1], "float64")
+    at_once = whole.predictor(source, mask)
     assert_close(at_once(said), expected[:, -1], "float64")
 
 
@@ -90,55 +92,59 @@ def test_each_token_is_read_once_and_the_source_is_read_and_projected_once(texts
         part.register_forward_hook(
             lambda part, given, out, name=name: read.setdefault(name, []).append(given[0].shape[1])
         )
-    speaker = whole.speaker(source, mask)
+    predictor = whole.predictor(source, mask)
     for m in range(1, M + 1):
-        speaker(said[:, :m])
+        predictor(said[:, :m])
     assert read["embed_target.table"] == read["decoder.0.attention.W_K"] == [1] * M
     assert read["embed_source.table"] == read["decoder.1.cross.W_K"] == [N]
 
 
-def test_greedy_with_a_speaker_is_greedy_with_the_whole_model(texts):
+def test_greedy_with_a_predictor_is_greedy_with_the_whole_model(texts):
     whole, (source, mask, _) = model(), texts
     first = torch.full((B, 1), BOS)
     options = {"longest": 12, "stop": [EOS], "pad": PAD}
     slowly = decode.tokens(lambda prefix: whole(source, mask, prefix)[:, -1].detach(), first, **options)
-    assert torch.equal(decode.tokens(whole.speaker(source, mask), first, **options), slowly)
+    assert torch.equal(decode.tokens(whole.predictor(source, mask), first, **options), slowly)
 
 
 @pytest.mark.parametrize("begin", [0, 2])
-def test_a_reordered_speaker_goes_on_from_the_rows_that_it_was_told(begin, texts):
+def test_a_reordered_predictor_goes_on_from_the_rows_that_it_was_told(begin, texts):
     """As in a beam search: each text twice, then hypotheses are chosen, of their own text or another's."""
     whole, (source, mask, said) = model(), texts
-    speaker, rows = whole.speaker(source, mask), torch.arange(B)
+    predictor, rows = whole.predictor(source, mask), torch.arange(B)
     if begin:
-        speaker(said[:, :begin])
+        predictor(said[:, :begin])
     for step, order in enumerate(([0, 0, 1, 1, 2, 2], [1, 0, 3, 3, 4, 5], [0, 1, 2, 3, 4, 5], [5, 0, 2])):
         order = torch.tensor(order)
-        speaker.reorder(order)
+        predictor.reorder(order)
         rows, said = rows[order], torch.cat([said[order], torch.full((len(order), 1), 3 + step)], dim=1)
         expected = whole(source[rows], mask[rows], said)[:, -1].log_softmax(-1)
-        assert_close(speaker(said), expected, "float64")
+        assert_close(predictor(said), expected, "float64")
 
 
 def test_what_stays_where_it_is_is_not_copied(texts):
     whole, (source, mask, said) = model(), texts
-    speaker = whole.speaker(source, mask)
-    speaker.reorder(torch.tensor([0, 0, 1, 1, 2, 2]))
+    predictor = whole.predictor(source, mask)
+    predictor.reorder(torch.tensor([0, 0, 1, 1, 2, 2]))
     said = said.repeat_interleave(2, dim=0)
-    speaker(said)
+    predictor(said)
 
     def places():
-        return [[A.data_ptr() for A in cache._held] for block in speaker.cache for cache in block]
+        return [
+            [A.data_ptr() for A in cache._held]
+            for layers in zip(*predictor.kv_cache, strict=True)
+            for cache in layers
+        ]
 
     before = places()
-    speaker.reorder(torch.arange(6))
+    predictor.reorder(torch.arange(6))
     assert places() == before
-    said_before = [block.said.K.clone() for block in speaker.cache]
+    said_before = [layer.K.clone() for layer in predictor.kv_cache.target]
     order = torch.tensor([1, 1, 2, 3, 5, 4])  # within each text
-    speaker.reorder(order)
+    predictor.reorder(order)
     assert places()[1::2] == before[1::2]
-    for block, K in zip(speaker.cache, said_before, strict=True):
-        assert torch.equal(block.said.K, K[order])
+    for layer, K in zip(predictor.kv_cache.target, said_before, strict=True):
+        assert torch.equal(layer.K, K[order])
 
 
 def test_who_looks_where_in_the_source_can_be_captured(texts):
@@ -183,7 +189,7 @@ def test_one_class_of_block_is_an_encoder_a_decoder_and_both(texts):
     alone.attention.load_state_dict(decoder.attention.state_dict())
     alone.norm_1, alone.norm_2 = decoder.norm_1, decoder.norm_3
     nn.init.zeros_(decoder.cross.W_O.weight)
-    assert torch.equal(decoder(X, Y), alone(X))
+    assert torch.equal(decoder(X, memory=Y), alone(X))
     alone.attention.load_state_dict(encoder.attention.state_dict())
     alone.feed_forward, alone.norm_1, alone.norm_2 = encoder.feed_forward, encoder.norm_1, encoder.norm_2
     alone.attention.causal = False
@@ -213,16 +219,18 @@ def test_before_training_the_loss_is_about_that_of_knowing_nothing(texts):
 
 def test_before_training_learned_places_are_as_large_as_sines_and_cosines():
     torch.manual_seed(0)
-    wide = EncoderDecoder(EncoderDecoderConfig(SOURCE, TARGET, d_model=200, n_heads=2, positions="learned"))
+    wide = EncoderDecoder(encoder_decoder_config(SOURCE, TARGET, d_model=200, n_heads=2, positions="learned"))
     for part in (wide.embed_source, wide.embed_target):
         size = part.places.weight.square().mean().item()
-        assert size == pytest.approx((sinusoids(wide.config.longest, 200) ** 2).mean(), rel=0.05)
+        assert size == pytest.approx((sinusoids(wide.config.context, 200) ** 2).mean(), rel=0.05)
 
 
 def test_tied_and_shared_tables_are_one_table():
-    both = EncoderDecoder(EncoderDecoderConfig(SOURCE, SOURCE, d_model=12, n_heads=3, tied=True, shared=True))
+    both = EncoderDecoder(
+        encoder_decoder_config(SOURCE, SOURCE, d_model=12, n_heads=3, tied=True, shared=True)
+    )
     assert both.unembed.weight is both.embed_source.table.weight is both.embed_target.table.weight
-    apart = EncoderDecoderConfig(SOURCE, SOURCE, d_model=12, n_heads=3)
+    apart = encoder_decoder_config(SOURCE, SOURCE, d_model=12, n_heads=3)
     assert n_parameters(apart) - n_parameters(both.config) == 2 * SOURCE * 12
     assert sum(W.numel() for W in both.parameters()) == n_parameters(both.config)
 
@@ -231,13 +239,13 @@ def test_the_base_model_of_2017_has_about_65_million_parameters():
     """The paper prints 65 million and rounds; its table of 37,000 pieces is rounded, too."""
     base = transformer_base()
     assert abs(n_parameters(base) / 65e6 - 1) < 0.04
-    assert (base.longest, base.d_model, base.n_heads, base.order) == (512, 512, 8, "post")
+    assert (base.context, base.d_model, base.n_heads, base.order) == (512, 512, 8, "post")
 
 
 def test_it_learns_to_say_a_sequence_backwards():
     """S072: every target token depends on one source token, and which one only cross-attention can fetch."""
     torch.manual_seed(0)
-    whole = EncoderDecoder(EncoderDecoderConfig(11, 11, longest=8, d_model=32, n_heads=2, n_layers=1))
+    whole = EncoderDecoder(encoder_decoder_config(11, 11, context=8, d_model=32, n_heads=2, n_layers=1))
     optimiser = torch.optim.Adam(whole.parameters(), lr=3e-3)
 
     def batch(size):
@@ -253,23 +261,23 @@ def test_it_learns_to_say_a_sequence_backwards():
         optimiser.step()
     source, _, target = batch(200)
     assert len(source.unique(dim=0)) > 190  # out of 32,768: hardly one was trained on
-    said = decode.tokens(whole.eval().speaker(source), torch.full((200, 1), BOS), longest=5)
+    said = decode.tokens(whole.eval().predictor(source), torch.full((200, 1), BOS), longest=5)
     assert (said == target).all(1).float().mean() > 0.95
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"positions": "none"}, "positions must be one of sinusoids, learned; got 'none'"),
-        ({"shared": True}, "one table needs one vocabulary; got source_vocab=23 and target_vocab=19"),
+        ({"positions": "clock"}, "positions must be one of learned, rotary, .*; got 'clock'"),
+        ({"shared": True}, "one table needs one vocabulary; got source_vocab=23 and vocab=19"),
     ],
 )
 def test_a_config_that_cannot_be_says_so(options, sentence):
     with pytest.raises(ValueError, match=sentence):
-        EncoderDecoderConfig(SOURCE, TARGET, **options)
+        encoder_decoder_config(SOURCE, TARGET, **options)
 
 
 def test_a_text_that_is_too_long_says_so(texts):
     source, _, said = texts
-    with pytest.raises(ValueError, match="got 17 tokens for longest=16"):
+    with pytest.raises(ValueError, match="got 17 tokens for context=16"):
         model()(source[:, :1].expand(B, 17), None, said)

@@ -14,7 +14,8 @@ from copies import FRESH
 from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.reference.schedules import cosine
 from attnlib.testing import assert_close
 from attnlib.train import checkpoint, training
@@ -42,7 +43,7 @@ def noisy(model, rows):
 
 
 def gpt(**more):
-    return GPT(GPTConfig(VOCAB, longest=N, d_model=8, n_heads=2, n_layers=1, **more))
+    return GPT(ModelConfig(VOCAB, context=N, d_model=8, n_heads=2, n_layers=1, **more))
 
 
 def adamw(model, steps=STEPS):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from attnlib.nn import attention as nn_attention
 from attnlib.nn import ops as nn_ops
-from attnlib.nn.cache import KeyValueCache
+from attnlib.nn.cache import KVCache
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.reference import masks, ops, scores
 from attnlib.reference.attention import scaled_dot_product_attention, scaled_dot_product_attention_backward
@@ -207,8 +207,8 @@ def test_the_module_equals_the_reference_and_its_steps_equal_the_full_pass(b, n,
     with torch.no_grad():
         full = module(torch.tensor(X), mask=torch.tensor(causal)).numpy()
         module.causal = True
-        cache, first = KeyValueCache(), int(rng.integers(0, n))
+        cache, first = KVCache(), int(rng.integers(0, n))
         parts = [part for part in torch.tensor(X).tensor_split([first], dim=1) if part.shape[1]]
-        steps = torch.cat([module(part, cache=cache) for part in parts], dim=1).numpy()
+        steps = torch.cat([module(part, kv_cache=cache) for part in parts], dim=1).numpy()
     np.testing.assert_allclose(multi_head_attention(X, X, parameters, h, causal)[0], full, atol=1e-9)
     np.testing.assert_allclose(steps, full, atol=1e-9)

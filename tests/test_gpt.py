@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from attnlib.models import gpt
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.models.pretrained import load_published, published_gpt2, take_published
 from attnlib.testing import assert_close
 
@@ -26,7 +27,7 @@ def hugging_face(kind):
                 resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, initializer_range=0.2, bos_token_id=0, eos_token_id=0,
             )
         )  # fmt: skip
-        ours = GPTConfig(vocab=VOCAB, longest=LONGEST, d_model=D, n_heads=HEADS, n_layers=LAYERS)
+        ours = ModelConfig(vocab=VOCAB, context=LONGEST, d_model=D, n_heads=HEADS, n_layers=LAYERS)
     else:
         shared = {
             "vocab_size": VOCAB, "max_position_embeddings": LONGEST, "hidden_size": D, "intermediate_size": HIDDEN,
@@ -38,8 +39,8 @@ def hugging_face(kind):
             theirs = transformers.Qwen3ForCausalLM(transformers.Qwen3Config(head_dim=D // HEADS, **shared))
         else:
             theirs = transformers.LlamaForCausalLM(transformers.LlamaConfig(**shared))
-        ours = GPTConfig(
-            vocab=VOCAB, longest=LONGEST, d_model=D, n_heads=HEADS, n_kv_heads=KV, n_layers=LAYERS, d_hidden=HIDDEN,
+        ours = ModelConfig(
+            vocab=VOCAB, context=LONGEST, d_model=D, n_heads=HEADS, n_kv_heads=KV, n_layers=LAYERS, d_hidden=HIDDEN,
             positions="rotary", norm="rms", eps=1e-6, activation="swish", gated=True, bias=False, tied=False,
             qk_norm=kind == "qwen3",
         )  # fmt: skip
@@ -85,7 +86,7 @@ def test_every_gradient_is_that_of_the_published_model(pair):
 def test_with_a_cache_token_by_token_is_all_at_once(pair):
     ours, _ = pair
     tokens = torch.randint(VOCAB, (B, N))
-    cache = ours.new_cache()
+    cache = ours.new_kv_cache()
     with torch.no_grad():
         whole = ours(tokens)
         parts = [ours(part, cache) for part in tokens.split([4, 1, 1, 3, 2], dim=1)]
@@ -93,10 +94,10 @@ def test_with_a_cache_token_by_token_is_all_at_once(pair):
         assert_close(ours.next_scores(tokens), whole[:, -1], "float32")
 
 
-@pytest.mark.parametrize("positions", gpt.POSITIONS)
+@pytest.mark.parametrize("positions", ("learned", "rotary", "none"))
 def test_what_comes_later_is_not_seen_and_one_text_does_not_hear_another(positions):
     model = GPT(
-        GPTConfig(vocab=VOCAB, longest=LONGEST, d_model=D, n_layers=2, positions=positions, qk_norm=True)
+        ModelConfig(vocab=VOCAB, context=LONGEST, d_model=D, n_layers=2, positions=positions, qk_norm=True)
     )
     tokens = torch.randint(VOCAB, (B, N))
     other = tokens.clone()
@@ -110,7 +111,7 @@ def test_before_training_all_tokens_are_equally_likely_and_the_stream_does_not_g
     spreads = []
     for n_layers in (2, 16):
         torch.manual_seed(1)
-        model = GPT(GPTConfig(vocab=VOCAB, d_model=64, n_layers=n_layers))
+        model = GPT(ModelConfig(vocab=VOCAB, d_model=64, n_layers=n_layers))
         tokens = torch.randint(VOCAB, (8, 64))
         loss = torch.nn.functional.cross_entropy(model(tokens)[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
         assert abs(loss.item() - gpt.first_loss(model.config)) < 0.05
@@ -150,7 +151,7 @@ def test_the_large_presets_have_the_sizes_that_are_told_of_them(config, publishe
 
 
 @pytest.mark.parametrize(
-    ("config", "vocab", "longest", "d_model", "n_layers", "n_heads", "d_k"),
+    ("config", "vocab", "context", "d_model", "n_layers", "n_heads", "d_k"),
     [
         (gpt.gpt2_small(), 50_257, 1024, 768, 12, 12, 64),
         (gpt.gpt2_medium(), 50_257, 1024, 1024, 24, 16, 64),
@@ -162,14 +163,14 @@ def test_the_large_presets_have_the_sizes_that_are_told_of_them(config, publishe
         (gpt.llama_7b(), 32_000, 2048, 4096, 32, 32, 128),
     ],
 )
-def test_the_presets_have_the_published_shapes(config, vocab, longest, d_model, n_layers, n_heads, d_k):
-    assert (config.vocab, config.longest, config.d_model) == (vocab, longest, d_model)
+def test_the_presets_have_the_published_shapes(config, vocab, context, d_model, n_layers, n_heads, d_k):
+    assert (config.vocab, config.context, config.d_model) == (vocab, context, d_model)
     assert (config.n_layers, config.n_heads, d_model / n_heads) == (n_layers, n_heads, d_k)
     assert config.eps == (1e-6 if config.norm == "rms" else 1e-5)
 
 
 def test_tied_scores_are_products_with_the_embedding():
-    model = GPT(GPTConfig(vocab=VOCAB, d_model=D, n_layers=1))
+    model = GPT(ModelConfig(vocab=VOCAB, d_model=D, n_layers=1))
     tokens = torch.randint(VOCAB, (1, 3))
     assert_close(model(tokens), model.hidden(tokens) @ model.embed.weight.T, "float32")
     assert math.isclose(sum(p.numel() for p in model.parameters()), gpt.n_parameters(model.config))
@@ -267,7 +268,7 @@ def test_a_pickle_of_any_age_is_refused_and_runs_no_code(protocol, tmp_path):
     mark, file = tmp_path / "ran", tmp_path / "model.safetensors"
     file.write_bytes(pickle.dumps(Runs(mark), protocol))
     with pytest.raises(ValueError, match="load_published: parameters must be in a"):
-        load_published(GPT(GPTConfig(vocab=VOCAB, d_model=D, n_layers=1)), file)
+        load_published(GPT(ModelConfig(vocab=VOCAB, d_model=D, n_layers=1)), file)
     assert not mark.exists()
     pickle.loads(file.read_bytes())
     assert mark.exists()
@@ -278,7 +279,7 @@ def test_what_is_no_table_gets_a_sentence(bytes_, tmp_path):
     file = tmp_path / "model.safetensors"
     file.write_bytes(bytes_)
     with pytest.raises(ValueError, match="load_published: "):
-        load_published(GPT(GPTConfig(vocab=VOCAB, d_model=D, n_layers=1)), file)
+        load_published(GPT(ModelConfig(vocab=VOCAB, d_model=D, n_layers=1)), file)
 
 
 @pytest.mark.parametrize(
@@ -290,27 +291,27 @@ def test_what_is_no_table_gets_a_sentence(bytes_, tmp_path):
 )
 def test_a_config_that_cannot_be_built_says_so(change, sentence):
     with pytest.raises(ValueError, match=sentence):
-        GPTConfig(vocab=VOCAB, **change)
+        ModelConfig(vocab=VOCAB, **change)
 
 
 def test_a_text_that_is_too_long_is_refused_before_anything_is_remembered():
-    model = GPT(GPTConfig(vocab=VOCAB, longest=4, d_model=D, n_layers=1))
-    cache = model.new_cache()
+    model = GPT(ModelConfig(vocab=VOCAB, context=4, d_model=D, n_layers=1))
+    cache = model.new_kv_cache()
     model(torch.zeros(1, 3, dtype=torch.long), cache)
-    with pytest.raises(ValueError, match="got 5 tokens for longest=4"):
+    with pytest.raises(ValueError, match="got 5 tokens for context=4"):
         model(torch.zeros(1, 2, dtype=torch.long), cache)
     assert len(cache[0]) == 3
 
 
 @pytest.mark.parametrize("n_layers", [1, 3])
-def test_a_speaker_says_what_the_model_says_and_reads_only_what_is_new(n_layers):
-    model = GPT(GPTConfig(vocab=VOCAB, d_model=D, n_layers=n_layers)).double()
+def test_a_predictor_says_what_the_model_says_and_reads_only_what_is_new(n_layers):
+    model = GPT(ModelConfig(vocab=VOCAB, d_model=D, n_layers=n_layers)).double()
     text = torch.randint(VOCAB, (2, 7))
     with torch.no_grad():
         said = model(text).log_softmax(-1)
-    speaker = model.speaker()
-    assert_close(speaker(text[:, :3]), said[:, 2], "float64")
-    assert_close(speaker.after_each(text), said[:, 3:], "float64")
-    speaker.crop(2)
-    assert {layer.length for layer in speaker.cache} == {2}
-    assert_close(speaker(text[:, :5]), said[:, 4], "float64")
+    predictor = model.predictor()
+    assert_close(predictor(text[:, :3]), said[:, 2], "float64")
+    assert_close(predictor.after_each(text), said[:, 3:], "float64")
+    predictor.crop(2)
+    assert {layer.length for layer in predictor.kv_cache} == {2}
+    assert_close(predictor(text[:, :5]), said[:, 4], "float64")

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.reference import gpt
 from attnlib.reference.optim import BROWN_2020
 from attnlib.testing import central_difference, copy_parameters
@@ -21,7 +22,7 @@ STEPS, RATE, DECAY = 50, 3e-2, 0.1
 def first(seed=0, **sizes):
     given = {
         "vocab": VOCAB,
-        "longest": N,
+        "context": N,
         "d_model": D,
         "d_hidden": HIDDEN,
         "n_layers": LAYERS,
@@ -32,9 +33,9 @@ def first(seed=0, **sizes):
 
 def twin(parameters):
     """The model of PyTorch with the same parameters, in float64."""
-    (vocab, d_model), longest = parameters.E.shape, len(parameters.places)
-    config = GPTConfig(
-        vocab, longest=longest, d_model=d_model, n_heads=HEADS, n_layers=len(parameters.blocks),
+    (vocab, d_model), context = parameters.E.shape, len(parameters.places)
+    config = ModelConfig(
+        vocab, context=context, d_model=d_model, n_heads=HEADS, n_layers=len(parameters.blocks),
         d_hidden=parameters.blocks[0].feed_forward.W_1.shape[1], activation="relu",
     )  # fmt: skip
     model = GPT(config).double()
@@ -66,7 +67,7 @@ def rows_of(seed, batch=8, n=N, vocab=VOCAB):
 
 def test_the_whole_model_has_its_slope():
     """Every parameter of a small one, by central differences."""
-    parameters, rows = first(vocab=5, longest=3, d_model=2, d_hidden=3, n_layers=1), rows_of(0, 2, 3, 5)
+    parameters, rows = first(vocab=5, context=3, d_model=2, d_hidden=3, n_layers=1), rows_of(0, 2, 3, 5)
     _, gradients = gpt.next_token_loss(rows, parameters, HEADS)
     arrays = gpt.all_arrays(parameters)
     for i, (array, slope) in enumerate(zip(arrays, gpt.all_arrays(gradients), strict=True)):
@@ -148,7 +149,7 @@ def test_it_begins_at_log_v():
 
 
 def test_before_training_what_writes_is_smaller_by_the_root_of_twice_the_blocks():
-    wide = first(d_model=60, d_hidden=80, vocab=50, longest=40, n_layers=8)
+    wide = first(d_model=60, d_hidden=80, vocab=50, context=40, n_layers=8)
     for block in wide.blocks:
         for W in (wide.E, wide.places, *block.attention[:3], block.feed_forward.W_1):
             assert W.std() == pytest.approx(0.3, rel=0.06)
@@ -167,7 +168,7 @@ def test_a_step_leaves_what_it_was_given():
 @pytest.mark.timing
 def test_it_takes_at_most_three_times_as_long_as_its_twin(record_property):
     """Seconds of the processor, the shortest of several turns: both meet the same noise."""
-    parameters = first(vocab=64, longest=32, d_model=64, d_hidden=256)
+    parameters = first(vocab=64, context=32, d_model=64, d_hidden=256)
     steps, rows = {way: way(parameters) for way in (by_hand, by_pytorch)}, rows_of(0, 8, 32, 64)
     seconds = {way: [] for way in steps}
     for _ in range(8):
@@ -185,6 +186,6 @@ def test_it_takes_at_most_three_times_as_long_as_its_twin(record_property):
 @pytest.mark.bad_input
 def test_a_text_that_is_too_long_is_named():
     with pytest.raises(
-        ValueError, match="language_model: every token needs a place; got 6 tokens for longest=5."
+        ValueError, match="language_model: every token needs a place; got 6 tokens for context=5."
     ):
         gpt.language_model(np.zeros((1, 6), dtype=int), first(), HEADS)

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.testing import assert_close
 from attnlib.train.fit import fit
 from attnlib.train.memory import block_bytes, recompute, saved_bytes
@@ -17,7 +18,7 @@ VOCAB, N, BATCH = 29, 17, 2
 
 def gpt(seed=0, **more):
     torch.manual_seed(seed)
-    return GPT(GPTConfig(VOCAB, longest=N, d_model=24, n_heads=3, tied=False, **{"n_layers": 2, **more}))
+    return GPT(ModelConfig(VOCAB, context=N, d_model=24, n_heads=3, tied=False, **{"n_layers": 2, **more}))
 
 
 def rows(seed=0):
@@ -123,8 +124,8 @@ def test_what_is_kept_is_what_the_formula_says(layers):
 def test_a_recomputed_model_still_generates_with_a_cache():
     model = gpt().eval()
     text = rows()[:, :9]
-    before = model.speaker()(text)
+    before = model.predictor()(text)
     recompute(model.blocks)
-    speaker = model.speaker()
-    speaker(text[:, :5])
-    assert_close(speaker(text), before, "float32")
+    predictor = model.predictor()
+    predictor(text[:, :5])
+    assert_close(predictor(text), before, "float32")

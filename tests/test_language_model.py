@@ -7,7 +7,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.transformer import Block, FeedForward
 
@@ -17,7 +18,7 @@ START, VOCAB, N, D = 0, 3, 4, 8
 @pytest.fixture
 def model():
     torch.manual_seed(0)
-    made = GPT(GPTConfig(vocab=VOCAB, longest=N + 1, d_model=D, n_heads=2, n_layers=2)).double()
+    made = GPT(ModelConfig(vocab=VOCAB, context=N + 1, d_model=D, n_heads=2, n_layers=2)).double()
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter, std=0.7)  # a model that has opinions
     return made
@@ -65,7 +66,7 @@ def test_trained_on_a_chain_of_known_entropy_it_comes_near_that_and_not_below():
     for _ in range(16):
         rows.append(torch.multinomial(after[rows[-1]], 1)[:, 0])
     text = torch.stack(rows, 1)
-    model = GPT(GPTConfig(vocab=VOCAB, longest=16, d_model=16, n_heads=2, n_layers=1))
+    model = GPT(ModelConfig(vocab=VOCAB, context=16, d_model=16, n_heads=2, n_layers=1))
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     for _ in range(80):
         loss = F.cross_entropy(model(text[:, :-1]).flatten(0, 1), text[:, 1:].flatten())

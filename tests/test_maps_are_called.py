@@ -162,7 +162,7 @@ SHARDED = """
 import sys, torch, torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
-from attnlib.nn.cache import KeyValueCache
+from attnlib.nn.cache import KVCache
 from attnlib.nn.multihead import MultiHeadAttention
 
 rank, file = int(sys.argv[1]), sys.argv[2]
@@ -193,8 +193,8 @@ for options in ({}, {"causal": True}, {"n_kv_heads": 2, "causal": True}, {"norm"
         torch.testing.assert_close(gradient, expected, rtol=1e-10, atol=1e-12, msg=lambda text: f"{name}: {text}")
     if whole.causal:
         with torch.no_grad():
-            cache = KeyValueCache()
-            steps = torch.cat([shards(part, cache=cache) for part in X.split(2, dim=1)], dim=1)
+            cache = KVCache()
+            steps = torch.cat([shards(part, kv_cache=cache) for part in X.split(2, dim=1)], dim=1)
             torch.testing.assert_close(steps, whole(X), rtol=1e-10, atol=1e-12)
             assert cache.K.shape[1] == whole.n_kv_heads // 2
 print("equal")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnlib.nn.cache import KeyValueCache
+from attnlib.nn.cache import KVCache
 from attnlib.nn.heads import split_heads as nn_split_heads
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.reference import multihead
@@ -222,26 +222,26 @@ def test_a_decoders_steps_equal_one_full_pass(n_kv_heads, rng):
     causal.load_state_dict(module.state_dict())
     assert_close(causal(X), full, "float64")
     for parts in ([1] * 7, [3, 1, 2, 1], [7]):
-        cache = KeyValueCache()
-        steps = [causal(part, cache=cache) for part in X.split(parts, dim=1)]
+        cache = KVCache()
+        steps = [causal(part, kv_cache=cache) for part in X.split(parts, dim=1)]
         assert_close(torch.cat(steps, dim=1), full, "float64")
         assert len(cache) == 7 and cache.nbytes == 2 * B * n_kv_heads * 7 * 5 * 8
 
 
 @pytest.mark.usefixtures("checked_values")
 def test_a_step_that_fails_leaves_the_cache_as_it_was():
-    module, cache = MultiHeadAttention(d_model=H * 5, n_heads=H, causal=True), KeyValueCache()
+    module, cache = MultiHeadAttention(d_model=H * 5, n_heads=H, causal=True), KVCache()
     X = torch.randn(B, 3, H * 5)
-    first = module(X[:, :2], cache=cache)
+    first = module(X[:, :2], kv_cache=cache)
     with pytest.raises(ValueError, match="NaN"):
-        module(X[:, 2:] * torch.nan, cache=cache)
+        module(X[:, 2:] * torch.nan, kv_cache=cache)
     assert len(cache) == 2
-    both = torch.cat([first, module(X[:, 2:], cache=cache)], dim=1)
+    both = torch.cat([first, module(X[:, 2:], kv_cache=cache)], dim=1)
     assert_close(both, module(X, mask=torch.tensor(causal_mask(3))), "float32")
 
 
 def test_an_empty_cache_costs_nothing():
-    assert len(KeyValueCache()) == 0 and KeyValueCache().nbytes == 0
+    assert len(KVCache()) == 0 and KVCache().nbytes == 0
 
 
 def test_a_hook_on_the_heads_reads_what_each_head_says(inputs, rng):

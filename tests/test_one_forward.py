@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from attnlib.nn.attention import fused_attention
-from attnlib.nn.cache import KeyValueCache
+from attnlib.nn.cache import KVCache
 from attnlib.nn.masks import causal_mask
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.testing import assert_close
@@ -39,7 +39,7 @@ def alibi(m, n):
     return slopes[:, None, None] * (torch.arange(n) - torch.arange(n - m, n)[:, None])
 
 
-def by_formula(module, X, source=None, mask=None, bias=None, positions=None):
+def by_formula(module, X, source=None, mask=None, bias=None, rotate=None):
     """The same layer with its parameters written out, one head after the other."""
     source = X if source is None else source
     Q, K, V = (
@@ -54,8 +54,8 @@ def by_formula(module, X, source=None, mask=None, bias=None, positions=None):
     for h in range(module.n_heads):
         g = h // (module.n_heads // module.n_kv_heads)
         q, k = module.norm_Q(Q[..., h, :]), module.norm_K(K[..., g, :])
-        if positions is not None:
-            q, k = positions(q, 0), positions(k, 0)
+        if rotate is not None:
+            q, k = rotate(q, 0), rotate(k, 0)
         S = q @ k.mT / math.sqrt(module.d_k) + (0 if bias is None else bias[h])
         if mask is not None:
             S = S.masked_fill(~mask, -math.inf)
@@ -74,12 +74,12 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-@pytest.mark.parametrize("given", ["alone", "bias", "positions", "mask", "all"])
+@pytest.mark.parametrize("given", ["alone", "bias", "rotate", "mask", "all"])
 def test_the_layer_is_the_formula_with_its_parameters_written_out(name, given):
     module, X = layer(**OPTIONS[name]), draw(B, N, D)
     options = {
         "bias": alibi(N, N) if given in ("bias", "all") else None,
-        "positions": rotated if given in ("positions", "all") else None,
+        "rotate": rotated if given in ("rotate", "all") else None,
         "mask": torch.rand(B, N, N, generator=torch.Generator().manual_seed(1)) < 0.7
         if given in ("mask", "all")
         else None,
@@ -105,23 +105,23 @@ def test_positions_and_bias_go_on_where_the_cache_ends(parts):
     module, X, cache, first, steps = (
         layer(causal=True, n_kv_heads=G, norm=nn.RMSNorm),
         draw(B, N, D),
-        KeyValueCache(),
+        KVCache(),
         0,
         [],
     )
     for part in X.split(parts, dim=1):
         first += part.shape[1]
-        steps.append(module(part, bias=alibi(part.shape[1], first), positions=rotated, cache=cache))
-    assert_close(torch.cat(steps, dim=1), module(X, bias=alibi(N, N), positions=rotated), "float64")
+        steps.append(module(part, bias=alibi(part.shape[1], first), rotate=rotated, kv_cache=cache))
+    assert_close(torch.cat(steps, dim=1), module(X, bias=alibi(N, N), rotate=rotated), "float64")
 
 
 @torch.no_grad()
 def test_a_mask_over_what_is_in_the_cache_hides_it():
-    module, X, cache = layer(causal=True), draw(B, N, D), KeyValueCache()
+    module, X, cache = layer(causal=True), draw(B, N, D), KVCache()
     padded = torch.arange(N) >= torch.tensor([[2], [0]])  # the first text begins two places later
     steps = [
-        module(X[:, :4], mask=padded[:, None, :4], cache=cache),
-        module(X[:, 4:], mask=padded[:, None], cache=cache),
+        module(X[:, :4], mask=padded[:, None, :4], kv_cache=cache),
+        module(X[:, 4:], mask=padded[:, None], kv_cache=cache),
     ]
     assert_close(torch.cat(steps, dim=1), module(X, mask=padded[:, None]), "float64")
     alone = module(X[:1, 2:])

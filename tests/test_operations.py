@@ -6,10 +6,11 @@ import torch.nn.functional as F
 from torch import nn
 
 from attnlib.models import costs
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.train.operations import Operations
 
-CONFIG = GPTConfig(vocab=37, longest=11, d_model=20, n_heads=5, n_layers=2)
+CONFIG = ModelConfig(vocab=37, context=11, d_model=20, n_heads=5, n_layers=2)
 B, N = 3, 7
 PRODUCTS = ("mm", "addmm", "bmm", "_scaled_dot_product_flash_attention_for_cpu")
 

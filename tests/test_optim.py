@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.reference import matrix_optim, optim
 from attnlib.testing import assert_close, tolerance
 from attnlib.train.optim import Together, decay_groups, muon_and_adamw
@@ -244,7 +245,7 @@ def test_a_beta_of_one_is_refused(rng):
 
 @pytest.mark.parametrize("tied", [True, False])
 def test_maps_decay_and_biases_norms_and_embeddings_do_not(tied):
-    model = GPT(GPTConfig(vocab=11, longest=5, d_model=6, n_heads=2, n_layers=1, tied=tied))
+    model = GPT(ModelConfig(vocab=11, context=5, d_model=6, n_heads=2, n_layers=1, tied=tied))
     model.norm.bias.requires_grad_(False)
     decays, spared = decay_groups(model, 0.1)
     assert (decays["weight_decay"], spared["weight_decay"]) == (0.1, 0.0)
@@ -260,7 +261,7 @@ def test_maps_decay_and_biases_norms_and_embeddings_do_not(tied):
 
 def small(**options):
     torch.manual_seed(0)
-    return GPT(GPTConfig(vocab=11, longest=5, d_model=6, n_heads=2, n_layers=1, **options))
+    return GPT(ModelConfig(vocab=11, context=5, d_model=6, n_heads=2, n_layers=1, **options))
 
 
 def made(model, optimizers, schedules, steps):

@@ -124,12 +124,12 @@ def test_a_query_that_is_turned_back_looks_three_places_back_from_anywhere():
 def test_values_are_not_turned_and_nothing_is_learned():
     from attnlib.nn.multihead import MultiHeadAttention
 
-    turn = twin.Rotary(4, longest=9)
+    turn = twin.Rotary(4, context=9)
     assert not list(turn.parameters())
     layer, X = MultiHeadAttention(d_model=8, n_heads=2, causal=True), torch.randn(1, 3, 8)
-    first = layer(X, positions=turn)[:, :1]  # the first token sees itself alone: its own value comes back
+    first = layer(X, rotate=turn)[:, :1]  # the first token sees itself alone: its own value comes back
     assert_close(first, layer(X)[:, :1], "float32")
-    assert (layer(X, positions=turn) - layer(X)).abs().max() > 1e-3
+    assert (layer(X, rotate=turn) - layer(X)).abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("name", ["rotary", "rotary_halves"])
@@ -154,7 +154,7 @@ def test_an_odd_width_has_no_pairs():
             ):
                 getattr(module, name)(X, X[:, 0])
     with pytest.raises(ValueError, match="rotary: the width must be even.*; got d_k=5"):
-        twin.Rotary(5, longest=N)
+        twin.Rotary(5, context=N)
 
 
 def test_rotary_equals_its_twin_and_hugging_faces_layout(rng):

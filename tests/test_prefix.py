@@ -20,9 +20,9 @@ def pairs():
 def test_a_model_reads_the_right_words_and_then_the_one_it_is_given(pairs, monkeypatch):
     read = []
     monkeypatch.setattr(
-        prefix.decode, "tokens", lambda speaker, given, **_: read.append(given) or given[:, :0]
+        prefix.decode, "tokens", lambda predictor, given, **_: read.append(given) or given[:, :0]
     )
-    mute = SimpleNamespace(speaker=lambda source, mask: None)
+    mute = SimpleNamespace(predictor=lambda source, mask: None)
     words = prefix.random_words(prefix.right_words(pairs, PLACE), np.random.default_rng(1))
     prefix.go_on(mute, pairs, PLACE, words)
     for row, pair, word in zip(read[0].tolist(), pairs, words, strict=True):

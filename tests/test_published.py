@@ -12,8 +12,9 @@ from safetensors.torch import save_file
 from attnlib.data.bpe.files import load_tokenizer, save_tokenizer
 from attnlib.data.bpe.tokenizer import train_tokenizer
 from attnlib.models import published
+from attnlib.models.config import ModelConfig
 from attnlib.models.course import FOLDER as COURSE
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.gpt import GPT
 from attnlib.models.pretrained import published_gpt2
 from attnlib.models.published import fetch_gpt2, gpt2_config, load_gpt2, published_folder
 from attnlib.testing import assert_close
@@ -57,7 +58,7 @@ def test_the_shapes_say_all_but_the_heads(folder):
     named = load_file(folder / "model.safetensors")
     config = gpt2_config(named, d_head=D_HEAD)
     told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    assert (config.vocab, config.longest, config.d_model) == (
+    assert (config.vocab, config.context, config.d_model) == (
         told["vocab_size"],
         told["n_positions"],
         told["n_embd"],
@@ -103,7 +104,7 @@ def test_the_cells_for_colab_run_on_a_small_folder_of_the_same_layout(tmp_path, 
     """The page's own cells, with 64 numbers a head as GPT-2 has: the model speaks, and its heads are drawn."""
     tokenizer = load_tokenizer(COURSE)
     torch.manual_seed(0)
-    model = GPT(GPTConfig(len(tokenizer), longest=128, d_model=128, n_heads=2, n_layers=2))
+    model = GPT(ModelConfig(len(tokenizer), context=128, d_model=128, n_heads=2, n_layers=2))
     save_tokenizer(tokenizer, tmp_path)
     save_file(published_gpt2(model), tmp_path / "model.safetensors")
     monkeypatch.setenv("ATTNLIB_GPT2", str(tmp_path))

@@ -32,14 +32,14 @@ def test_what_is_computed_equals_its_twin(rng):
 
 
 @pytest.mark.parametrize("both", [True, False])
-@pytest.mark.parametrize(("buckets", "longest"), [(32, 128), (8, 20), (6, 4)])
-def test_the_rows_of_t5_are_those_of_its_published_code(both, buckets, longest):
+@pytest.mark.parametrize(("buckets", "farthest"), [(32, 128), (8, 20), (6, 4)])
+def test_the_rows_of_t5_are_those_of_its_published_code(both, buckets, farthest):
     distance = np.arange(-300, 301)
     theirs = T5Attention._relative_position_bucket(
-        -torch.from_numpy(distance), bidirectional=both, num_buckets=buckets, max_distance=longest
+        -torch.from_numpy(distance), bidirectional=both, num_buckets=buckets, max_distance=farthest
     )
-    assert relative.t5_buckets(distance, buckets, longest, both).tolist() == theirs.tolist()
-    assert twin.t5_buckets(torch.from_numpy(distance), buckets, longest, both).tolist() == theirs.tolist()
+    assert relative.t5_buckets(distance, buckets, farthest, both).tolist() == theirs.tolist()
+    assert twin.t5_buckets(torch.from_numpy(distance), buckets, farthest, both).tolist() == theirs.tolist()
 
 
 @pytest.mark.parametrize("h", [1, 4, 6, 8, 12])

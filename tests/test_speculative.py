@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from attnlib.models import gpt
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.reference.ops import softmax
 from attnlib.speculative import check, drawn_by, residual, speculate
 
@@ -117,7 +118,7 @@ def test_a_draft_that_is_the_target_is_never_refused(rng):
 
 def small(seed):
     torch.manual_seed(seed)
-    model = GPT(GPTConfig(vocab=11, longest=64, d_model=8, n_heads=2, n_layers=2)).double()
+    model = GPT(ModelConfig(vocab=11, context=64, d_model=8, n_heads=2, n_layers=2)).double()
     gpt.initialise(model, spread=0.3)
     return model
 
@@ -143,7 +144,7 @@ def test_with_their_memories_cropped_both_models_say_what_they_say_without(n_dra
     options = {"longest": 40, "n_drafted": n_drafted}
     rng = np.random.default_rng
     plain = list(speculate(Forgetful(target), Forgetful(draft), start, drawn_by(rng(5)), **options))
-    cached = list(speculate(target.speaker(), draft.speaker(), start, drawn_by(rng(5)), **options))
+    cached = list(speculate(target.predictor(), draft.predictor(), start, drawn_by(rng(5)), **options))
     assert cached == plain
     assert sum(len(one.tokens) for one in plain) == 40
     assert 0 < sum(one.accepted for one in plain) < 40
@@ -154,7 +155,7 @@ def test_the_target_reads_each_token_that_stays_once(rng):
     target.embed.register_forward_hook(lambda module, args, out: read.append(args[0].shape[1]))
     rounds = list(
         speculate(
-            target.speaker(), Forgetful(small(1)), torch.ones(1, 5, dtype=int), drawn_by(rng), longest=20
+            target.predictor(), Forgetful(small(1)), torch.ones(1, 5, dtype=int), drawn_by(rng), longest=20
         )
     )
     assert read[0] == 5 + 4 and set(read[1:-1]) <= {5} and len(read) == len(rounds)

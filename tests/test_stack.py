@@ -15,19 +15,20 @@ from attnlib.interpret.importance import (
     importance_by_gradient,
 )
 from attnlib.interpret.patterns import mass_on
-from attnlib.models.stack import POSITIONS, Stack, StackConfig
+from attnlib.models.stack import Stack, stack_config
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.positional import sinusoids
 from attnlib.testing import assert_close
 from attnlib.train.toy import TEST_SEED, answer_accuracy, answer_scores, examples, train_stack
 
 B, N, VOCAB, OUT, D, H, L = 3, 7, 11, 13, 6, 2, 5
+POSITIONS = ("none", "index", "normalised", "sinusoids", "learned")
 
 
 def tiny(**options: object) -> Stack:
     torch.manual_seed(0)
-    sizes = {"d_model": D, "n_heads": H, "n_layers": 2, "longest": N}
-    return Stack(StackConfig(VOCAB, OUT, **{**sizes, **options})).double()  # type: ignore[arg-type]
+    sizes = {"d_model": D, "n_heads": H, "n_layers": 2, "context": N}
+    return Stack(stack_config(VOCAB, OUT, **{**sizes, **options})).double()  # type: ignore[arg-type]
 
 
 def tokens(n: int = N) -> torch.Tensor:
@@ -60,7 +61,7 @@ def test_positions_break_the_symmetry(positions: str):
 
 def test_a_plain_index_is_added_to_every_coordinate():
     X = torch.randn(2, N, 4)
-    placed = tiny(positions="index").positions(X)
+    placed = tiny(positions="index").places(X)
     torch.testing.assert_close(placed, X + torch.arange(N, dtype=X.dtype)[:, None])
 
 
@@ -78,7 +79,7 @@ def test_with_a_plain_index_scores_are_a_straight_line_in_the_key(positions: str
         model(torch.zeros(1, N, dtype=torch.long))
     steps = seen["blocks.0.attention.P"].log().diff(dim=-1)
     assert_close(steps, steps[..., :1].expand_as(steps), "float32")
-    curved = tiny(positions="sinusoid")
+    curved = tiny(positions="sinusoids")
     with capture(curved) as seen:
         curved(torch.zeros(1, N, dtype=torch.long))
     assert seen["blocks.0.attention.P"].log().diff(n=2, dim=-1).abs().max() > 1e-3
@@ -100,38 +101,40 @@ def test_the_number_of_parameters_does_not_depend_on_the_heads():
 
 
 def test_the_stack_explains_what_it_cannot_do():
-    with pytest.raises(ValueError, match="positions must be one of none, index, .*; got 'rotary'"):
-        StackConfig(VOCAB, OUT, positions="rotary")
-    with pytest.raises(ValueError, match="the learned table places longest=7 tokens; got 8"):
+    with pytest.raises(ValueError, match="positions must be one of learned, rotary, .*; got 'clock'"):
+        stack_config(VOCAB, OUT, positions="clock")
+    with pytest.raises(ValueError, match="every token needs a position; got 8 tokens for context=7"):
         tiny()(tokens(N + 1))
 
 
-@pytest.mark.parametrize("kind", ["learned", "sinusoid", "index", "normalised"])
+@pytest.mark.parametrize("kind", ["learned", "sinusoids", "index", "normalised"])
 def test_positions_are_added_to_the_tokens(kind):
     model = tiny(positions=kind)
     with capture(model) as seen:
         model(tokens())
     n, d = seen["embed"].shape[-2:]
     table = {
-        "learned": lambda: model.positions.table.weight[:n],
-        "sinusoid": lambda: sinusoids(n, d),
+        "learned": lambda: model.places.weight[:n],
+        "sinusoids": lambda: sinusoids(n, d),
         "index": lambda: torch.arange(n).double()[:, None],
         "normalised": lambda: torch.linspace(0, 1, n).double()[:, None],
     }[kind]()
-    assert_close(seen["positions"], seen["embed"] + table, "float32")
+    assert_close(seen["places"], seen["embed"] + table, "float32")
 
 
 def test_behind_the_last_row_of_a_table_no_token_can_be_placed():
-    with pytest.raises(ValueError, match="It has no row for a place it never saw"):
+    with pytest.raises(
+        ValueError, match="learned positions: every token needs a position; .* with a larger `context`"
+    ):
         tiny()(tokens(N + 1))
 
 
 def test_rows_of_a_table_that_no_text_reached_stay_as_they_were():
     torch.manual_seed(0)
-    config = StackConfig(OUT, OUT, d_model=8, longest=9)
-    first = Stack(config).positions.table.weight.detach()  # the same seed as in training
+    config = stack_config(OUT, OUT, d_model=8, context=9)
+    first = Stack(config).places.weight.detach()  # the same seed as in training
     model = train_stack(config, lambda seed: look_back(5, 6, OUT, 2, seed=seed), steps=3, seed=0)
-    moved = (model.positions.table.weight.detach() - first).abs().amax(dim=1)
+    moved = (model.places.weight.detach() - first).abs().amax(dim=1)
     assert (moved[:6] > 0).all() and (moved[6:] == 0).all()
 
 
@@ -156,12 +159,12 @@ def test_the_answer_of_a_set_is_one_of_its_items():
     task = set_anomaly(B, N, 3, 5, seed=1)
     data = examples(task)
     assert (data.tokens[torch.arange(B), data.answers].numpy() == task.target).all()
-    assert answer_scores(Stack(StackConfig(15, 1, d_model=D)), data).shape == (B, N)
+    assert answer_scores(Stack(stack_config(15, 1, d_model=D)), data).shape == (B, N)
 
 
 @pytest.mark.training
 def test_one_layer_learns_to_look_back_and_looks_where_it_should():
-    config = StackConfig(5, 5, d_model=16, longest=N)
+    config = stack_config(5, 5, d_model=16, context=N)
     model = train_stack(config, lambda seed: look_back(32, N, 5, 2, seed=seed), steps=200, lr=1e-2)
     task = look_back(200, N, 5, 2, seed=TEST_SEED)
     with capture(model) as seen:
@@ -172,7 +175,7 @@ def test_one_layer_learns_to_look_back_and_looks_where_it_should():
 def test_a_seed_fixes_a_training():
     def trained(seed):
         return train_stack(
-            StackConfig(5, 5, d_model=D), lambda s: look_back(B, N, 5, 2, seed=s), steps=3, seed=seed
+            stack_config(5, 5, d_model=D), lambda s: look_back(B, N, 5, 2, seed=s), steps=3, seed=seed
         )
 
     data = examples(look_back(B, N, 5, 2))
@@ -204,7 +207,7 @@ def test_gates_of_one_change_nothing_and_gates_of_zero_remove_attention():
     with all_gated(model, torch.ones(2, H).double()):
         assert torch.equal(model(tokens()), whole)
     with all_gated(model, torch.zeros(2, H).double()):
-        embedded = model.positions(model.embed(tokens()))
+        embedded = model.places(model.embed(tokens()))
         biases = sum(layer.W_O.bias for layer in attentions(model))
         assert_close(model(tokens()), model.scores(embedded + biases), "float64")
     assert torch.equal(model(tokens()), whole)

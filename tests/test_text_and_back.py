@@ -11,8 +11,9 @@ import torch.nn.functional as F
 
 from attnlib.data.bpe.tokenizer import Tokenizer
 from attnlib.decode import sampler, tokens
+from attnlib.models.config import ModelConfig
 from attnlib.models.course import CONFIG, course_tokenizer
-from attnlib.models.gpt import GPT, GPTConfig, first_loss
+from attnlib.models.gpt import GPT, first_loss
 from attnlib.reference.ops import softmax
 from attnlib.testing import assert_close
 
@@ -31,7 +32,7 @@ def test_a_lookup_is_a_one_hot_product_and_so_is_its_gradient():
 
 
 def test_the_embedding_of_a_gpt_is_its_first_part_and_only_rows_that_were_read_hear_of_it():
-    model = GPT(GPTConfig(vocab=VOCAB, longest=N, d_model=8, n_heads=2, n_layers=1, tied=False))
+    model = GPT(ModelConfig(vocab=VOCAB, context=N, d_model=8, n_heads=2, n_layers=1, tied=False))
     read = torch.tensor([[1, 3, 1]])
     model(read).sum().backward()
     assert model.embed.weight.grad is not None
@@ -41,7 +42,7 @@ def test_the_embedding_of_a_gpt_is_its_first_part_and_only_rows_that_were_read_h
 
 def test_cross_entropy_is_minus_the_log_softmax_of_the_target():
     """The logits are dot products with the rows of the table, the probabilities their softmax: to 1e-12."""
-    model = GPT(GPTConfig(vocab=VOCAB, longest=N, d_model=8, n_heads=2, n_layers=1)).double()
+    model = GPT(ModelConfig(vocab=VOCAB, context=N, d_model=8, n_heads=2, n_layers=1)).double()
     read = torch.randint(0, VOCAB, (B, N))
     with torch.no_grad():
         Z, Y = model(read), model.hidden(read)

@@ -60,7 +60,7 @@ def test_what_it_says_is_as_good_as_what_it_ranks_first():
     """Exact match with the right words before, and exact match of what it says by itself, are one figure."""
     t = tensors(encoded(unseen()))
     start = torch.full_like(t.source[:, :1], BOS)
-    said = tokens(trained().speaker(t.source, t.source_mask), start, longest=40, stop=[EOS], pad=PAD)
+    said = tokens(trained().predictor(t.source, t.source_mask), start, longest=40, stop=[EOS], pad=PAD)
     rows = [target_vocab().decode(row) for row in said.tolist()]
     exact = [row == pair.target for row, pair in zip(rows, unseen(), strict=True)]
     assert np.mean(exact) == pytest.approx(accuracy(trained(), encoded(unseen())).exact)
@@ -74,9 +74,9 @@ def test_the_translator_was_trained_on_the_lengths_that_its_page_names():
 def test_a_translation_begins_behind_one_mark(monkeypatch):
     begun = []
 
-    def begins(speaker, prefix, **options):
+    def begins(predictor, prefix, **options):
         begun.append(prefix.tolist())
-        return tokens(speaker, prefix, **options)
+        return tokens(predictor, prefix, **options)
 
     monkeypatch.setattr("attnlib.decode.tokens", begins)
     translate(trained(), "The old cat sleeps.")
@@ -146,7 +146,7 @@ PLACE = 3
 
 def test_a_translation_may_have_twice_as_many_words_as_its_sentence_and_eight_more(monkeypatch):
     asked = []
-    speaks = SimpleNamespace(speaker=lambda source: source.shape)
+    speaks = SimpleNamespace(predictor=lambda source: source.shape)
 
     def tokens(shape, start, longest, **_):
         asked.append((tuple(shape), start.tolist(), longest))
@@ -154,7 +154,7 @@ def test_a_translation_may_have_twice_as_many_words_as_its_sentence_and_eight_mo
 
     monkeypatch.setattr(translator_module.decode, "tokens", tokens)
     assert translate(speaks, "the area") == "la zone"
-    assert asked == [((1, 3), [[BOS]], 2 * 2 + 8)] and translator_config().longest == 64
+    assert asked == [((1, 3), [[BOS]], 2 * 2 + 8)] and translator_config().context == 64
 
 
 def exact_behind(words: np.ndarray, pairs: list[Pair]) -> float:

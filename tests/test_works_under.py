@@ -7,6 +7,7 @@ import copy
 import importlib
 import inspect
 import pkgutil
+from functools import partial
 from typing import NamedTuple
 
 import pytest
@@ -19,8 +20,9 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 import attnlib.models
 import attnlib.nn
-from attnlib.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, PlacedTokens
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.encoder_decoder import EncoderDecoder, TokenEmbedding, encoder_decoder_config
+from attnlib.models.gpt import GPT
 from attnlib.models.seq2seq import (
     AdditiveDecoder,
     DotDecoder,
@@ -30,15 +32,23 @@ from attnlib.models.seq2seq import (
     Seq2Seq,
     Seq2SeqConfig,
 )
-from attnlib.models.stack import Positions, Stack, StackConfig
+from attnlib.models.stack import Stack, stack_config
 from attnlib.nn.attention import AttentionLayer
-from attnlib.nn.cache import KeyValueCache
+from attnlib.nn.block import BlockStack, window
+from attnlib.nn.cache import KVCache
 from attnlib.nn.convolution import ConvolvedFeedForward
-from attnlib.nn.decoder_block import DecoderBlock
 from attnlib.nn.depth import StochasticDepth
 from attnlib.nn.layers import CrossAttention, SelfAttention
 from attnlib.nn.multihead import MultiHeadAttention
-from attnlib.nn.positional import Rotary
+from attnlib.nn.positional import (
+    IndexPositions,
+    LearnedPositions,
+    NoPositions,
+    NormalisedIndexPositions,
+    Rotary,
+    SinusoidalPositions,
+)
+from attnlib.nn.relative import Alibi, OffsetBias, clipped
 from attnlib.nn.scores import AdditiveScore, LocationScore, MultiplicativeScore
 from attnlib.nn.transformer import Block, FeedForward
 from attnlib.testing import assert_close, tolerance
@@ -68,7 +78,32 @@ class Turned(nn.Module):
         self.layer = MultiHeadAttention(d_model=D, n_heads=H, **CAUSAL)
 
     def forward(self, X):
-        return self.layer(X, positions=rotated)
+        return self.layer(X, rotate=rotated)
+
+
+class Reads(nn.Module):
+    """A block of a decoder, with the memory as its second input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        attention, cross = (
+            MultiHeadAttention(d_model=8, n_heads=2, causal=causal) for causal in (True, False)
+        )
+        self.block = Block(attention=attention, cross=cross, feed_forward=FeedForward(d_model=8, d_hidden=9))
+
+    def forward(self, X, memory):
+        return self.block(X, memory=memory)
+
+
+class Scored(nn.Module):
+    """Scores with a bias for each distance added, which is made of two sizes and no tensor."""
+
+    def __init__(self, bias) -> None:
+        super().__init__()
+        self.bias = bias
+
+    def forward(self, S):
+        return S + self.bias(*S.shape[-2:])
 
 
 class Case(NamedTuple):
@@ -85,7 +120,7 @@ def seq2seq(kind, **options):
 
 
 def stack(kind, **options):
-    return lambda: kind(StackConfig(VOCAB, 3, d_model=8, n_heads=2, n_layers=2, **options))
+    return lambda: kind(stack_config(VOCAB, 3, d_model=8, n_heads=2, n_layers=2, **options))
 
 
 def post_norm_block():
@@ -98,18 +133,28 @@ def attention_alone():
     return Block(attention=attention, feed_forward=None, norm=nn.Identity, order="without residual")
 
 
-def decoder_block():
-    attention, cross = (MultiHeadAttention(d_model=8, n_heads=2, causal=causal) for causal in (True, False))
-    return DecoderBlock(attention=attention, cross=cross, feed_forward=FeedForward(d_model=8, d_hidden=9))
+def offset_bias():
+    bias = OffsetBias(H, 7, partial(clipped, most=3))
+    nn.init.normal_(bias.weight)  # it begins as zeros
+    return Scored(bias)
+
+
+def stack_of_blocks():
+    return BlockStack(
+        [post_norm_block() for _ in range(2)],
+        rotate=Rotary(4, context=8),
+        score_bias=Alibi(2),
+        near=window(1, 2),
+    )
 
 
 def encoder_decoder(kind, *first, **options):
-    config = EncoderDecoderConfig(VOCAB, VOCAB, longest=8, d_model=8, n_heads=2, **options)
+    config = encoder_decoder_config(VOCAB, VOCAB, context=8, d_model=8, n_heads=2, **options)
     return lambda: kind(*first, config)
 
 
 def gpt(**options):
-    return lambda: GPT(GPTConfig(VOCAB, longest=8, d_model=8, n_heads=2, n_layers=2, **options))
+    return lambda: GPT(ModelConfig(VOCAB, context=8, d_model=8, n_heads=2, n_layers=2, **options))
 
 
 LLAMA = {
@@ -146,7 +191,7 @@ CASES = {
         (draw(B, N, D), draw(B, M, D_SOURCE), MASK, draw(H, N, M)),
     ),
     "MultiHeadAttention, causal, shared, normed, turned": Case(MultiHeadAttention, Turned, (draw(B, N, D),)),
-    "Rotary": Case(Rotary, lambda: Rotary(D_K, longest=8), (draw(B, N, D_K),)),
+    "Rotary": Case(Rotary, lambda: Rotary(D_K, context=8), (draw(B, N, D_K),)),
     "FeedForward": Case(FeedForward, lambda: FeedForward(d_model=D, d_hidden=9), (draw(B, N, D),)),
     "FeedForward, gated": Case(
         FeedForward,
@@ -159,8 +204,11 @@ CASES = {
     "StochasticDepth": Case(StochasticDepth, lambda: StochasticDepth(0.0), (draw(B, N, D),)),
     "Block": Case(Block, post_norm_block, (draw(B, N, 8), MASK_OF_ALL)),
     "Block, attention alone": Case(Block, attention_alone, (draw(B, N, 8),)),
-    "DecoderBlock": Case(DecoderBlock, decoder_block, (draw(B, M, 8), draw(B, N, 8))),
-    "PlacedTokens": Case(PlacedTokens, encoder_decoder(PlacedTokens, VOCAB), (tokens(B, N),)),
+    "Block, of a decoder": Case(Block, Reads, (draw(B, M, 8), draw(B, N, 8))),
+    "BlockStack": Case(BlockStack, stack_of_blocks, (draw(B, N, 8),)),
+    "OffsetBias": Case(OffsetBias, offset_bias, (draw(B, H, N, N),)),
+    "Alibi": Case(Alibi, lambda: Scored(Alibi(H)), (draw(B, H, N, N),)),
+    "TokenEmbedding": Case(TokenEmbedding, encoder_decoder(TokenEmbedding, VOCAB), (tokens(B, N),)),
     "EncoderDecoder": Case(
         EncoderDecoder, encoder_decoder(EncoderDecoder, tied=True), (tokens(B, N), REAL, tokens(B, M, seed=1))
     ),
@@ -182,8 +230,16 @@ CASES = {
         (draw(B, N, D), draw(B, M, D_SOURCE)),
     ),
     "LocationScore": Case(LocationScore, lambda: LocationScore(d_q=D, n=M), (draw(B, N, D),)),
-    "Positions": Case(Positions, stack(Positions), (draw(B, N, 8),)),
-    "Positions, sinusoid": Case(Positions, stack(Positions, positions="sinusoid"), (draw(B, N, 8),)),
+    **{
+        kind.__name__: Case(kind, partial(kind, 9, 8), (draw(B, N, 8),))
+        for kind in (
+            NoPositions,
+            LearnedPositions,
+            SinusoidalPositions,
+            IndexPositions,
+            NormalisedIndexPositions,
+        )
+    },
     "Stack": Case(Stack, stack(Stack, **FULL), (tokens(B, N),)),
     "Encoder": Case(Encoder, seq2seq(Encoder), (tokens(B, N), REAL)),
     "FixedDecoder": Case(FixedDecoder, seq2seq(FixedDecoder, attention="none"), DECODED),
@@ -355,9 +411,15 @@ EXCEPTIONS = {
     },
 }
 WITHOUT_PRODUCTS = (  # autocast leaves these in float32: a table, rotations, and a recurrent network
-    "PlacedTokens",
-    "Positions",
+    "TokenEmbedding",
     "Rotary",
+    "NoPositions",
+    "LearnedPositions",
+    "SinusoidalPositions",
+    "IndexPositions",
+    "NormalisedIndexPositions",
+    "OffsetBias",
+    "Alibi",
     "StochasticDepth",
     "Encoder",
 )
@@ -412,9 +474,9 @@ def test_a_compiled_step_reads_and_fills_a_cache():
     module, X = MultiHeadAttention(d_model=D, n_heads=H, **CAUSAL), draw(B, 9, D)
     torch._dynamo.reset()
     compiled = torch.compile(module, fullgraph=True, backend="aot_eager")
-    cache = KeyValueCache(longest=9)
-    steps = [compiled(part, positions=rotated, cache=cache) for part in X.split([3, 1, 1, 2, 1, 1], dim=1)]
-    same(torch.cat(steps, dim=1), module(X, positions=rotated))
+    cache = KVCache(capacity=9)
+    steps = [compiled(part, rotate=rotated, kv_cache=cache) for part in X.split([3, 1, 1, 2, 1, 1], dim=1)]
+    same(torch.cat(steps, dim=1), module(X, rotate=rotated))
 
 
 @pytest.mark.traced

@@ -44,8 +44,8 @@ def go_on(
     """What the model says behind `place`, having read the right words before it, and `words` there."""
     t = tensors(batch(pairs, source_vocab(), target_vocab()))
     prefix = torch.cat([t.target_in[:, : place + 1], torch.from_numpy(words)[:, None]], dim=1)
-    speaker = model.speaker(t.source, t.source_mask)
-    said = decode.tokens(speaker, prefix, longest=40, stop=[EOS], pad=PAD)
+    predictor = model.predictor(t.source, t.source_mask)
+    said = decode.tokens(predictor, prefix, longest=40, stop=[EOS], pad=PAD)
     return [target_vocab().decode(row) for row in said.tolist()]
 
 

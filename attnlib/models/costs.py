@@ -6,22 +6,22 @@ against the thing: the model's tensors, PyTorch's counter of operations, what au
 
 from typing import NamedTuple
 
-from attnlib.models.gpt import GPTConfig
+from attnlib.models.config import ModelConfig
 
 ADAM = 3  # numbers that are kept of each parameter from step to step: itself, and Adam's two averages
 
 
-def widths(config: GPTConfig) -> tuple[int, int, int]:
+def widths(config: ModelConfig) -> tuple[int, int, int]:
     """Together the queries' heads, together the keys' heads, and inside the feed-forward network."""
     d_k = config.d_k or config.d_model // config.n_heads
     n_kv_heads = config.n_kv_heads or config.n_heads
     return config.n_heads * d_k, n_kv_heads * d_k, config.d_hidden or 4 * config.d_model
 
 
-def matrices(config: GPTConfig) -> dict[str, int]:
+def matrices(config: ModelConfig) -> dict[str, int]:
     """Numbers in the matrices that every token is multiplied with, part by part; eq-parameters.
 
-    >>> matrices(GPTConfig(vocab=100, d_model=8, n_layers=2))
+    >>> matrices(ModelConfig(vocab=100, d_model=8, n_layers=2))
     {'attention': 512, 'feed-forward': 1024, 'scores': 800}
     """
     d, L = config.d_model, config.n_layers
@@ -33,7 +33,7 @@ def matrices(config: GPTConfig) -> dict[str, int]:
     }
 
 
-def parameters(config: GPTConfig) -> int:
+def parameters(config: ModelConfig) -> int:
     """How many numbers the model learns: its matrices, its tables, its biases and norms; eq-parameters.
 
     >>> from attnlib.models.gpt import gpt2_small
@@ -42,7 +42,7 @@ def parameters(config: GPTConfig) -> int:
     """
     d, L = config.d_model, config.n_layers
     queries, keys, hidden = widths(config)
-    places = d * config.longest if config.positions == "learned" else 0
+    places = d * config.context if config.positions == "learned" else 0
     table = 0 if config.tied else d * config.vocab  # tied: the scores' matrix is the table
     biases = L * (queries + 2 * keys + d + hidden * (2 if config.gated else 1) + d) if config.bias else 0
     norm = 2 if config.norm == "layer" else 1
@@ -52,7 +52,7 @@ def parameters(config: GPTConfig) -> int:
     return sum(matrices(config).values()) + places + table + biases + norms
 
 
-def multiplications(config: GPTConfig, n: int, read: int = 0) -> int:
+def multiplications(config: ModelConfig, n: int, read: int = 0) -> int:
     """Multiply-adds forward for n tokens of one text behind `read` that a cache holds; eq-multiplications.
 
     Each token meets each matrix once. The scores and the average of attention are n (read + n) for each number of the
@@ -62,7 +62,7 @@ def multiplications(config: GPTConfig, n: int, read: int = 0) -> int:
     return n * sum(matrices(config).values()) + 2 * config.n_layers * n * (read + n) * queries
 
 
-def activations(config: GPTConfig, b: int, n: int) -> int:
+def activations(config: ModelConfig, b: int, n: int) -> int:
     """Numbers that a training step keeps from forward to backward, for b texts of n tokens; eq-activations.
 
     Of a plain block with layer norms: the stream twice, what the two norms said and their means and deviations,
@@ -75,13 +75,13 @@ def activations(config: GPTConfig, b: int, n: int) -> int:
     return b * n * (config.n_layers * block + 2 * d + 2 + config.vocab)
 
 
-def training_numbers(config: GPTConfig, b: int, n: int) -> int:
+def training_numbers(config: ModelConfig, b: int, n: int) -> int:
     """The most numbers that a training step with Adam holds at once: gradients come while activations go."""
     learned = parameters(config)
     return ADAM * learned + max(learned, activations(config, b, n))
 
 
-def cache_bytes(config: GPTConfig, n: int, bytes_each: int = 2) -> int:
+def cache_bytes(config: ModelConfig, n: int, bytes_each: int = 2) -> int:
     """Keys and values of n tokens in all layers; heads that are shared are held once; eq-cache-size.
 
     >>> from attnlib.models.gpt import gpt2_small
@@ -91,7 +91,7 @@ def cache_bytes(config: GPTConfig, n: int, bytes_each: int = 2) -> int:
     return 2 * config.n_layers * widths(config)[1] * n * bytes_each
 
 
-def step_bytes(config: GPTConfig, read: int, b: int = 1, bytes_each: int = 2) -> int:
+def step_bytes(config: ModelConfig, read: int, b: int = 1, bytes_each: int = 2) -> int:
     """What has to be brought to the arithmetic for one more token of b texts: each matrix once, each text's cache."""
     return sum(matrices(config).values()) * bytes_each + b * cache_bytes(config, read, bytes_each)
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from attnlib.data.bpe.files import load_tokenizer
 from attnlib.data.bpe.tokenizer import Tokenizer
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 
 FOLDER = Path(__file__).parents[1] / "data" / "course"
 END = "<|endoftext|>"  # stands before each file
-CONFIG = GPTConfig(vocab=2048, longest=256, d_model=256, n_heads=4, n_layers=4)
+CONFIG = ModelConfig(vocab=2048, context=256, d_model=256, n_heads=4, n_layers=4)
 
 
 def course_tokenizer() -> Tokenizer:

@@ -1,158 +1,119 @@
-"""The transformer of 2017: an encoder reads the source once, a decoder says the target and reads what the encoder left.
+"""The transformer of 2017: an encoder reads the source once, a decoder reads its output and writes the target.
 
-Book: encoder-and-decoder (eq-memory, eq-decoder-block, eq-cross-projections). The encoder is a stack of `Block`s that
-see everything, the decoder one of `DecoderBlock`s that see what came before, and the whole source.
+Book: encoder-and-decoder (eq-memory, eq-decoder-block, eq-cross-projections). Both are stacks of `Block`s: those of the
+encoder see everything, those of the decoder what came before, and by cross-attention the whole source.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
+from attnlib.models.config import ModelConfig
+from attnlib.models.parts import block_of, last_norm_of, positions_of, stack_of
+from attnlib.models.start import keep_sizes
 from attnlib.nn.bare import bare
-from attnlib.nn.cache import KeyValueCache, SourceCache
-from attnlib.nn.decoder_block import DecoderBlock, DecoderCache
-from attnlib.nn.multihead import MultiHeadAttention
-from attnlib.nn.positional import sinusoids
-from attnlib.nn.transformer import Block, FeedForward, dropout_of
+from attnlib.nn.cache import DecoderCache, KVCache, SourceCache
+from attnlib.nn.positional import LearnedPositions
+from attnlib.nn.transformer import Block, dropout_of
 from attnlib.shapes import Bool, Float, Int, checked
 
-POSITIONS = ("sinusoids", "learned")
+
+def encoder_decoder_config(
+    source_vocab: int,
+    target_vocab: int,
+    *,
+    context: int = 64,
+    d_model: int = 64,
+    n_layers: int = 2,
+    positions: str = "sinusoids",
+    activation: str = "relu",
+    tied: bool = False,
+    **more: object,
+) -> ModelConfig:
+    """The choices of 2017 at a size that trains on a laptop; other fields of `ModelConfig` may be given.
+
+    source_vocab, target_vocab    how many tokens there are, padding, beginning and end included
+    context                       the longest source and the longest target that it can read, in tokens
+    n_layers                      how many blocks the encoder has; the decoder has `n_decoder_layers`, or as many
+    """
+    return ModelConfig(
+        vocab=target_vocab, source_vocab=source_vocab, context=context, d_model=d_model, n_layers=n_layers,
+        positions=positions, activation=activation, tied=tied, **more,  # type: ignore[arg-type]
+    )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class EncoderDecoderConfig:
-    """What an `EncoderDecoder` is made of; the defaults are the choices of 2017 at a size that trains on a laptop."""
-
-    source_vocab: int  # how many source tokens there are, padding, beginning and end included
-    target_vocab: int  # how many target tokens there are, counted in the same way
-    longest: int = 64  # the longest source and the longest target that it can place, in tokens
-    d_model: int = 64  # width of a token's vector, of both sides and of the memory between them
-    n_heads: int = 4  # heads of each attention
-    n_layers: int = 2  # how many blocks the encoder has
-    n_decoder_layers: int | None = None  # how many the decoder has; None is n_layers
-    d_hidden: int | None = None  # width inside the feed-forward networks; None is 4 d_model
-    order: str = "pre"  # where the norms stand: "pre", or "post" as in 2017
-    positions: str = "sinusoids"  # one of POSITIONS
-    activation: str = "relu"  # the bend of the feed-forward networks
-    tied: bool = False  # the scores use the target's table
-    shared: bool = False  # source and target use one table; they need one vocabulary
-    dropout: float = 0.0  # share that is dropped while training: of embeddings, weights and each sublayer
-
-    def __post_init__(self) -> None:
-        if self.positions not in POSITIONS:
-            raise ValueError(
-                f"EncoderDecoderConfig: positions must be one of {', '.join(POSITIONS)}; got {self.positions!r}."
-            )
-        if self.shared and self.source_vocab != self.target_vocab:
-            raise ValueError(
-                "EncoderDecoderConfig: one table needs one vocabulary; got "
-                f"source_vocab={self.source_vocab} and target_vocab={self.target_vocab}."
-            )
+def encoder_of(config: ModelConfig) -> ModelConfig:
+    """The encoder's part: every token of the source sees every other."""
+    return replace(config, causal=False)
 
 
-class PlacedTokens(nn.Module):
-    """A vector for each token, and to it one for its place; both have numbers of about the same size."""
+def decoder_of(config: ModelConfig) -> ModelConfig:
+    """The decoder's part: every token of the target sees those before it, and reads the memory."""
+    n_layers = config.n_layers if config.n_decoder_layers is None else config.n_decoder_layers
+    return replace(config, cross=True, n_layers=n_layers)
 
-    waves: Tensor
 
-    def __init__(self, vocab: int, config: EncoderDecoderConfig) -> None:
+def encoder_block(config: ModelConfig) -> Block:
+    """One block of the encoder."""
+    return block_of(encoder_of(config))
+
+
+def decoder_block(config: ModelConfig) -> Block:
+    """One block of the decoder."""
+    return block_of(decoder_of(config))
+
+
+class TokenEmbedding(nn.Module):
+    """A vector for each token, and to it one for its position; both have numbers of about the same size."""
+
+    def __init__(self, vocab: int, config: ModelConfig) -> None:
         super().__init__()
-        self.longest, self.scale = config.longest, math.sqrt(config.d_model)
+        self.scale = math.sqrt(config.d_model)
         self.table = nn.Embedding(vocab, config.d_model)
-        self.places = None
-        if config.positions == "learned":
-            self.places = nn.Embedding(config.longest, config.d_model)
-        else:
-            self.register_buffer("waves", sinusoids(config.longest, config.d_model), persistent=False)
+        self.places = positions_of(config)
         self.dropout = dropout_of(config.dropout)
 
     def forward(self, tokens: Int[Tensor, "b n"], first: int = 0) -> Float[Tensor, "b n d_model"]:
-        end = first + tokens.shape[1]
-        if end > self.longest:
-            raise ValueError(
-                f"EncoderDecoder: every token needs a place; got {end} tokens for longest={self.longest}. "
-                "Build the model with a larger `longest`."
-            )
-        X = self.table(tokens) * self.scale
-        places = self.waves if self.places is None else self.places.weight
-        return self.dropout(X + places[first:end].to(X.dtype))
-
-
-def _attention(config: EncoderDecoderConfig, causal: bool = False) -> MultiHeadAttention:
-    return MultiHeadAttention(
-        d_model=config.d_model, n_heads=config.n_heads, causal=causal, dropout=config.dropout
-    )
-
-
-def _network(config: EncoderDecoderConfig) -> FeedForward:
-    return FeedForward(
-        d_model=config.d_model,
-        d_hidden=config.d_hidden or 4 * config.d_model,
-        activation=config.activation,
-        dropout=config.dropout,
-    )
-
-
-def encoder_block(config: EncoderDecoderConfig) -> Block:
-    """Every token of the source hears every other."""
-    return Block(
-        attention=_attention(config),
-        feed_forward=_network(config),
-        order=config.order,
-        dropout=config.dropout,
-    )
-
-
-def decoder_block(config: EncoderDecoderConfig) -> DecoderBlock:
-    """Every token of the target hears those before it, and reads the memory."""
-    return DecoderBlock(
-        attention=_attention(config, causal=True),
-        cross=_attention(config),
-        feed_forward=_network(config),
-        order=config.order,
-        dropout=config.dropout,
-    )
+        return self.dropout(self.places(self.table(tokens) * self.scale, first))
 
 
 class EncoderDecoder(nn.Module):
-    """Two stacks of blocks with a memory between them: scores of the next target token after each that was said.
+    """Two stacks of blocks with a memory between them: scores of the next target token after each one so far.
 
-    Masks of a source are (b, n), True = a token, not padding. A target is padded at its end, where nobody looks back.
+    Masks of a source are (b, n), True = a token, not padding. A target is padded at its end, which no token before it
+    sees.
     """
 
-    def __init__(self, config: EncoderDecoderConfig) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        last_norm = nn.LayerNorm if config.order == "pre" else nn.Identity
-        n_decoder_layers = config.n_layers if config.n_decoder_layers is None else config.n_decoder_layers
-        self.embed_source = PlacedTokens(config.source_vocab, config)
-        self.embed_target = self.embed_source if config.shared else PlacedTokens(config.target_vocab, config)
-        self.encoder = nn.ModuleList(encoder_block(config) for _ in range(config.n_layers))
-        self.norm_source = last_norm(config.d_model)
-        self.decoder = nn.ModuleList(decoder_block(config) for _ in range(n_decoder_layers))
-        self.norm = last_norm(config.d_model)
-        self.unembed = nn.Linear(config.d_model, config.target_vocab, bias=False)
+        source_vocab = config.vocab if config.source_vocab is None else config.source_vocab
+        self.embed_source = TokenEmbedding(source_vocab, config)
+        self.embed_target = self.embed_source if config.shared else TokenEmbedding(config.vocab, config)
+        self.encoder = stack_of(encoder_of(config))
+        self.norm_source = last_norm_of(config)
+        self.decoder = stack_of(decoder_of(config))
+        self.norm = last_norm_of(config)
+        self.unembed = nn.Linear(config.d_model, config.vocab, bias=False)
         if config.tied:
             self.unembed.weight = self.embed_target.table.weight
         initialise(self)
 
     @checked
     def forward(
-        self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"] | None, said: Int[Tensor, "b m"]
+        self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"] | None, target: Int[Tensor, "b m"]
     ) -> Float[Tensor, "b m vocab"]:
-        """The scores of a known target: said begins with the token of the beginning, and each place has the next's."""
-        return self.decode(self.encode(source, source_mask), source_mask, said)
+        """The scores of a known target, which begins with the token of the beginning: at each position the next's."""
+        return self.decode(self.encode(source, source_mask), source_mask, target)
 
     @checked
     def encode(
         self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"] | None = None
     ) -> Float[Tensor, "b n d_model"]:
         """The memory: one vector for each token of the source (eq-memory)."""
-        X, mask = self.embed_source(source), for_queries(source_mask)
-        for block in self.encoder:
-            X = block(X, mask=mask)
+        X = self.encoder(self.embed_source(source), mask=for_queries(source_mask))
         return self.norm_source(X)  # eq-memory
 
     @checked
@@ -160,39 +121,39 @@ class EncoderDecoder(nn.Module):
         self,
         memory: Float[Tensor, "b n d_model"],
         source_mask: Bool[Tensor, "b n"] | None,
-        said: Int[Tensor, "b m"],
-        cache: list[DecoderCache] | None = None,
+        target: Int[Tensor, "b m"],
+        cache: DecoderCache | None = None,
     ) -> Float[Tensor, "b m vocab"]:
-        """The scores of what comes next, at every position. With a cache, said are the tokens after it."""
-        return self.unembed(self.hidden(memory, source_mask, said, cache))
+        """The scores of what comes next, at every position. With a cache, target are the tokens after it."""
+        return self.unembed(self.hidden(memory, source_mask, target, cache))
 
     def hidden(
         self,
         memory: Float[Tensor, "b n d_model"],
         source_mask: Bool[Tensor, "b n"] | None,
-        said: Int[Tensor, "b m"],
-        cache: list[DecoderCache] | None = None,
+        target: Int[Tensor, "b m"],
+        cache: DecoderCache | None = None,
     ) -> Float[Tensor, "b m d_model"]:
-        """The decoder's residual stream behind the last norm."""
-        X = self.embed_target(said, 0 if cache is None else len(cache[0].said))
+        """The decoder's residual stream after the last norm."""
+        kv, source = (None, None) if cache is None else cache
+        X = self.embed_target(target, 0 if kv is None else kv[0].length)
         mask = for_queries(source_mask)
-        for i, block in enumerate(self.decoder):
-            X = block(X, memory, source_mask=mask, cache=None if cache is None else cache[i])
-        return self.norm(X)
+        return self.norm(self.decoder(X, memory=memory, source_mask=mask, kv_cache=kv, source_cache=source))
 
-    def new_cache(self, longest: int | None = None) -> list[DecoderCache]:
-        """An empty memory for each block of the decoder."""
-        return [DecoderCache(KeyValueCache(longest), SourceCache()) for _ in self.decoder]
+    def new_kv_cache(self, capacity: int | None = None) -> DecoderCache:
+        """An empty cache of the target and of the source, for each block of the decoder."""
+        n = decoder_of(self.config).n_layers
+        return DecoderCache([KVCache(capacity) for _ in range(n)], [SourceCache() for _ in range(n)])
 
-    def speaker(
+    def predictor(
         self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"] | None = None
-    ) -> "Speaker":
+    ) -> "Predictor":
         """`next_log_probs` of the target, for `attnlib.decode`; the source is read once, and each token, too."""
-        return Speaker(self, source, source_mask)
+        return Predictor(self, source, source_mask)
 
 
-class Speaker:
-    """A target in progress: the log-probabilities of its next token, which a search may ask for in another order."""
+class Predictor:
+    """The log-probabilities of the next token of a target that grows, whose rows a search may reorder."""
 
     @torch.inference_mode()
     def __init__(
@@ -201,14 +162,14 @@ class Speaker:
         source: Int[Tensor, "b n"],
         source_mask: Bool[Tensor, "b n"] | None = None,
     ) -> None:
-        self.model, self.cache = bare(model), model.new_cache()
+        self.model, self.kv_cache = bare(model), model.new_kv_cache()
         self.memory, self.source_mask = model.encode(source, source_mask), source_mask
         self.reads = torch.arange(len(source), device=source.device)  # which source each row reads
 
     @torch.inference_mode()
     def _scores(self, prefix: Int[Tensor, "b m"]) -> Float[Tensor, "b vocab"]:
-        new = prefix[:, len(self.cache[0].said) :]
-        stream = self.model.hidden(self.memory, self.source_mask, new, self.cache)
+        new = prefix[:, len(self.kv_cache.target[0]) :]
+        stream = self.model.hidden(self.memory, self.source_mask, new, self.kv_cache)
         return self.model.unembed(stream[:, -1])
 
     def __call__(self, prefix: Int[Tensor, "b m"]) -> Float[Tensor, "b vocab"]:
@@ -216,19 +177,19 @@ class Speaker:
 
     @torch.inference_mode()
     def reorder(self, order: Int[Tensor, "k"]) -> None:
-        """Row i goes on from what row order[i] was. What stays where it is is not copied."""
+        """Row i goes on from what row order[i] was. What keeps its row is not copied."""
         reads = self.reads[order]
         stays = torch.arange(len(self.reads), device=order.device)
-        if len(self.cache[0].said) and not torch.equal(order, stays):
-            for said, _ in self.cache:
-                said.reorder(order)
+        if len(self.kv_cache.target[0]) and not torch.equal(order, stays):
+            for layer in self.kv_cache.target:
+                layer.reorder(order)
         if torch.equal(reads, self.reads):
             return
         self.reads, self.memory = reads, self.memory.index_select(0, order)
         self.source_mask = None if self.source_mask is None else self.source_mask.index_select(0, order)
-        for _, source in self.cache:
-            if len(source):
-                source.reorder(order)
+        for layer in self.kv_cache.source:
+            if len(layer):
+                layer.reorder(order)
 
 
 def for_queries(mask: Bool[Tensor, "b n"] | None) -> Bool[Tensor, "b 1 n"] | None:
@@ -237,30 +198,26 @@ def for_queries(mask: Bool[Tensor, "b n"] | None) -> Bool[Tensor, "b 1 n"] | Non
 
 
 def initialise(model: EncoderDecoder) -> None:
-    """Maps that keep the size of what they read; vectors of tokens and places of numbers about one."""
-    for module in model.modules():
-        if isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-    for part in (model.embed_source, model.embed_target):
-        nn.init.normal_(part.table.weight, std=1 / part.scale)
-        if part.places is not None:
-            nn.init.normal_(part.places.weight, std=math.sqrt(0.5))  # as large as sines and cosines are
+    """Maps that keep the size of what they read; vectors of tokens and of positions with numbers about one."""
+    keep_sizes(model)
+    for embedding in (model.embed_source, model.embed_target):
+        nn.init.normal_(embedding.table.weight, std=1 / embedding.scale)
+        if isinstance(embedding.places, LearnedPositions):
+            nn.init.normal_(embedding.places.weight, std=math.sqrt(0.5))  # as large as sines and cosines are
 
 
-def n_parameters(config: EncoderDecoderConfig) -> int:
+def n_parameters(config: ModelConfig) -> int:
     """How many numbers the model learns, counted on a device that holds none."""
     with torch.device("meta"):
         return sum(parameter.numel() for parameter in EncoderDecoder(config).parameters())
 
 
-def transformer_base() -> EncoderDecoderConfig:
+def transformer_base() -> ModelConfig:
     """The base model of 2017: English and German share 37,000 pieces of words.
 
     >>> n_parameters(transformer_base())
     63082496
     """
-    return EncoderDecoderConfig(
-        37_000, 37_000, longest=512, d_model=512, n_heads=8, n_layers=6, order="post", tied=True, shared=True
+    return encoder_decoder_config(
+        37_000, 37_000, context=512, d_model=512, n_heads=8, n_layers=6, order="post", tied=True, shared=True
     )

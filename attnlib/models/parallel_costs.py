@@ -6,39 +6,39 @@ Chapter 5 derives it in eq-ring-bytes, eq-held and eq-bubble. Each formula is te
 
 from typing import NamedTuple
 
+from attnlib.models.config import ModelConfig
 from attnlib.models.costs import parameters
-from attnlib.models.gpt import GPTConfig
 
 
-def rest(config: GPTConfig) -> int:
+def rest(config: ModelConfig) -> int:
     """The parameters outside the blocks: tables, places and the last norm."""
-    places = config.longest if config.positions == "learned" else 0
+    places = config.context if config.positions == "learned" else 0
     tables = config.vocab * (1 if config.tied else 2)
     return config.d_model * (places + tables + (2 if config.norm == "layer" else 1))
 
 
-def activations(config: GPTConfig, tokens: int, size: int) -> int:
+def activations(config: ModelConfig, tokens: int, size: int) -> int:
     """Bytes of one vector for each token: what goes from layer to layer."""
     return tokens * config.d_model * size
 
 
-def data_parallel_bytes(config: GPTConfig, p: int, size: int = 4) -> float:
+def data_parallel_bytes(config: ModelConfig, p: int, size: int = 4) -> float:
     """One all-reduce of all gradients; eq-ring-bytes."""
     return 2 * (p - 1) / p * parameters(config) * size
 
 
-def fully_sharded_bytes(config: GPTConfig, p: int, size: int = 4) -> float:
+def fully_sharded_bytes(config: ModelConfig, p: int, size: int = 4) -> float:
     """Blocks are gathered for forward and again for backward, the rest once; all gradients are scattered."""
     blocks = parameters(config) - rest(config)
     return (p - 1) / p * (3 * blocks + 2 * rest(config)) * size
 
 
-def tensor_parallel_bytes(config: GPTConfig, p: int, tokens: int, size: int = 4) -> float:
+def tensor_parallel_bytes(config: ModelConfig, p: int, tokens: int, size: int = 4) -> float:
     """Four all-reduces a layer, of a vector for each token: behind each sublayer, and back again."""
     return 4 * config.n_layers * 2 * (p - 1) / p * activations(config, tokens, size)
 
 
-def pipeline_bytes(config: GPTConfig, p: int, tokens: int, size: int = 4) -> float:
+def pipeline_bytes(config: ModelConfig, p: int, tokens: int, size: int = 4) -> float:
     """A vector for each token to the next worker, and its slope back: twice of a worker in the middle."""
     return min(p - 1, 2) * activations(config, tokens, size)
 
@@ -55,19 +55,19 @@ class Held(NamedTuple):
         return sum(self)
 
 
-def data_parallel_held(config: GPTConfig, p: int, size: int = 4, state_only: bool = False) -> Held:
+def data_parallel_held(config: ModelConfig, p: int, size: int = 4, state_only: bool = False) -> Held:
     """All of everything; with `state_only` a p-th of the optimiser's averages, as in ZeRO's first stage; eq-held."""
     whole = parameters(config) * size
     return Held(whole, whole, 2 * whole / (p if state_only else 1))
 
 
-def fully_sharded_held(config: GPTConfig, p: int, size: int = 4) -> Held:
+def fully_sharded_held(config: ModelConfig, p: int, size: int = 4) -> Held:
     """A p-th of everything; eq-held."""
     whole = parameters(config) * size
     return Held(whole / p, whole / p, 2 * whole / p)
 
 
-def tensor_parallel_held(config: GPTConfig, p: int, size: int = 4) -> Held:
+def tensor_parallel_held(config: ModelConfig, p: int, size: int = 4) -> Held:
     """A p-th of the maps and of the biases on the way in; all of norms, other biases and tables; eq-held."""
     whole = rest(config)
     whole += config.n_layers * 2 * config.d_model * (2 if config.norm == "layer" else 1)
@@ -76,8 +76,8 @@ def tensor_parallel_held(config: GPTConfig, p: int, size: int = 4) -> Held:
     return Held(here, here, 2 * here)
 
 
-def pipeline_held(config: GPTConfig, p: int, size: int = 4) -> Held:
+def pipeline_held(config: ModelConfig, p: int, size: int = 4) -> Held:
     """A p-th of the layers; the first worker, counted here, has the embedding and the places as well; eq-held."""
-    first = config.d_model * (config.vocab + (config.longest if config.positions == "learned" else 0))
+    first = config.d_model * (config.vocab + (config.context if config.positions == "learned" else 0))
     here = ((parameters(config) - rest(config)) / p + first) * size
     return Held(here, here, 2 * here)

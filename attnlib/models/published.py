@@ -11,7 +11,8 @@ from torch import Tensor
 
 from attnlib.data.bpe.files import load_tokenizer
 from attnlib.data.bpe.tokenizer import Tokenizer
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 from attnlib.models.pretrained import read, take_published
 
 SOURCE = "https://huggingface.co/openai-community/gpt2/resolve/main"
@@ -19,13 +20,13 @@ FILES = ("vocab.json", "merges.txt", "model.safetensors")
 D_HEAD = 64  # of every published GPT-2; no shape says it
 
 
-def gpt2_config(published: dict[str, Tensor], d_head: int = D_HEAD) -> GPTConfig:
+def gpt2_config(published: dict[str, Tensor], d_head: int = D_HEAD) -> ModelConfig:
     """What the shapes say of a model with GPT-2's names; the width of a head is not among it, so it must be told."""
     named = {name.removeprefix("transformer."): W for name, W in published.items()}
     vocab, d_model = named["wte.weight"].shape
-    return GPTConfig(
+    return ModelConfig(
         vocab=vocab,
-        longest=len(named["wpe.weight"]),
+        context=len(named["wpe.weight"]),
         d_model=d_model,
         n_heads=d_model // d_head,
         n_layers=sum(name.endswith(".ln_1.weight") for name in named),

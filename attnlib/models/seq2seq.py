@@ -97,9 +97,9 @@ class FixedDecoder(nn.Module):
         self.readout = nn.Linear(config.d_hidden + d_context, config.d_hidden)
         self.logits = nn.Linear(config.d_hidden, config.target_vocab)
 
-    def forward(self, said: Int[Tensor, "b m"], state: Float[Tensor, "b d"], memory: Memory) -> Decoded:
-        Y = self.embed(said)
-        context = memory.summary[:, None].expand(-1, said.shape[1], -1)
+    def forward(self, target: Int[Tensor, "b m"], state: Float[Tensor, "b d"], memory: Memory) -> Decoded:
+        Y = self.embed(target)
+        context = memory.summary[:, None].expand(-1, target.shape[1], -1)
         if self.context_every_step:
             Y = torch.cat([Y, context], dim=-1)
         S, last = self.gru(Y, state[None])
@@ -123,9 +123,9 @@ class AdditiveDecoder(nn.Module):
         self.readout = nn.Linear(2 * d, d)
         self.logits = nn.Linear(d, config.target_vocab)
 
-    def forward(self, said: Int[Tensor, "b m"], state: Float[Tensor, "b d"], memory: Memory) -> Decoded:
+    def forward(self, target: Int[Tensor, "b m"], state: Float[Tensor, "b d"], memory: Memory) -> Decoded:
         states, contexts, weights = [], [], []
-        for y in self.embed(said).unbind(1):
+        for y in self.embed(target).unbind(1):
             scores = self.score(state[:, None], memory.H)  #     eq-additive-attention
             P = masked_softmax(scores, memory.mask[:, None])
             context = (P @ memory.H)[:, 0]  #                    eq-context
@@ -151,8 +151,8 @@ class DotDecoder(nn.Module):
         self.readout = nn.Linear(2 * d, d)
         self.logits = nn.Linear(d, config.target_vocab)
 
-    def forward(self, said: Int[Tensor, "b m"], state: Float[Tensor, "b d"], memory: Memory) -> Decoded:
-        S, last = self.gru(self.embed(said), state[None])
+    def forward(self, target: Int[Tensor, "b m"], state: Float[Tensor, "b d"], memory: Memory) -> Decoded:
+        S, last = self.gru(self.embed(target), state[None])
         P = masked_softmax(dot_scores(S, memory.H), memory.mask[:, None])
         S = torch.cat([S, P @ memory.H], dim=-1)
         return Decoded(self.logits(torch.tanh(self.readout(S))), last[0], P)
@@ -162,7 +162,7 @@ DECODERS = {"none": FixedDecoder, "additive": AdditiveDecoder, "dot": DotDecoder
 
 
 class Seq2Seq(nn.Module):
-    """Encoder, bridge and decoder: logits for the next target token after each token already said."""
+    """Encoder, bridge and decoder: logits for the next target token after each target token so far."""
 
     def __init__(self, config: Seq2SeqConfig) -> None:
         super().__init__()
@@ -172,16 +172,16 @@ class Seq2Seq(nn.Module):
         self.decoder = DECODERS[config.attention](config)
 
     def forward(
-        self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"], said: Int[Tensor, "b m"]
+        self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"], target: Int[Tensor, "b m"]
     ) -> Float[Tensor, "b m vocab"]:
-        return self.decode(source, source_mask, said).logits
+        return self.decode(source, source_mask, target).logits
 
     def decode(
-        self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"], said: Int[Tensor, "b m"]
+        self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"], target: Int[Tensor, "b m"]
     ) -> Decoded:
-        """Logits and weights for a known translation `said`, which begins with <bos>."""
+        """Logits and weights for a known translation `target`, which begins with <bos>."""
         memory, state = self.read(source, source_mask)
-        return self.decoder(said, state, memory)
+        return self.decoder(target, state, memory)
 
     def read(
         self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"]
@@ -195,35 +195,35 @@ class Seq2Seq(nn.Module):
         return memory, torch.tanh(self.bridge(memory.summary))
 
     def attention_weights(
-        self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"], said: Int[Tensor, "b m"]
+        self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"], target: Int[Tensor, "b m"]
     ) -> Float[Tensor, "b m n"]:
         """The attention weights for a known translation: row i is where the decoder looked to say token i."""
-        P = self.decode(source, source_mask, said).P
+        P = self.decode(source, source_mask, target).P
         if P is None:
             raise ValueError(
                 'Seq2Seq.attention_weights: a model with attention="none" has no weights; train "additive" or "dot".'
             )
         return P
 
-    def speaker(self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"]) -> "Speaker":
+    def predictor(self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"]) -> "Predictor":
         """`next_log_probs` of the translation, for `attnlib.decode`; the source is read once, and each token, too."""
-        return Speaker(self, source, source_mask)
+        return Predictor(self, source, source_mask)
 
 
-class Speaker:
+class Predictor:
     """A translation in progress: the log-probabilities of its next token, and the attention weights so far."""
 
     @torch.no_grad()
     def __init__(self, model: Seq2Seq, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"]) -> None:
         self.decoder = model.decoder
         self.memory, self.state = model.read(source, source_mask)
-        self.heard, self.weights = 0, []
+        self.read, self.weights = 0, []
 
     @torch.no_grad()
     def __call__(self, prefix: Int[Tensor, "b m"]) -> Float[Tensor, "b vocab"]:
-        new = prefix[:, self.heard :]
+        new = prefix[:, self.read :]
         logits, self.state, P = self.decoder(new, self.state, self.memory)
-        self.heard = prefix.shape[1]
+        self.read = prefix.shape[1]
         self.weights.append(P)
         return logits[:, -1].log_softmax(-1)
 

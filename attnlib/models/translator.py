@@ -1,4 +1,4 @@
-"""The course's translator: a small encoder-decoder that says the corpus's English in French (book: translation).
+"""The course's translator: a small encoder-decoder for the corpus's English and French (book: translation).
 
 It is stored with the package, in bfloat16 as safetensors. `MODEL_CARD.md` in the same folder says what it was trained
 on and what it cannot do; `experiments/translation.py` trains it again.
@@ -12,15 +12,16 @@ import torch
 from attnlib import decode
 from attnlib.data.bilingual import source_vocab, target_vocab
 from attnlib.data.vocab import BOS, EOS, PAD, SPECIAL
-from attnlib.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.encoder_decoder import EncoderDecoder, encoder_decoder_config
 
 FOLDER = Path(__file__).parents[1] / "data" / "translation"
 LENGTHS = (3, 16)  # words of the sentences that it was trained on
 
 
-def translator_config() -> EncoderDecoderConfig:
+def translator_config() -> ModelConfig:
     """Two blocks on each side, 64 wide; the scores use the table of the French words."""
-    return EncoderDecoderConfig(len(source_vocab()), len(target_vocab()), longest=64, d_model=64, tied=True)
+    return encoder_decoder_config(len(source_vocab()), len(target_vocab()), context=64, d_model=64, tied=True)
 
 
 def translator() -> EncoderDecoder:
@@ -56,7 +57,7 @@ def must_be_known(words: tuple[str, ...]) -> None:
 
 
 def translate(model: EncoderDecoder, sentence: str) -> str:
-    """What the model says for an English sentence, word by word the likeliest.
+    """The model's French for an English sentence, word by word the likeliest.
 
     The sentences that it was trained on have 3 to 16 words: a longer one is translated, too, and badly.
     """
@@ -64,5 +65,5 @@ def translate(model: EncoderDecoder, sentence: str) -> str:
     must_be_known(words)
     source = torch.tensor([source_vocab().encode(words)])
     start = torch.full((1, 1), BOS)
-    said = decode.tokens(model.speaker(source), start, longest=2 * len(words) + 8, stop=[EOS], pad=PAD)
-    return " ".join(target_vocab().decode(said[0].tolist())).replace("' ", "'")
+    written = decode.tokens(model.predictor(source), start, longest=2 * len(words) + 8, stop=[EOS], pad=PAD)
+    return " ".join(target_vocab().decode(written[0].tolist())).replace("' ", "'")

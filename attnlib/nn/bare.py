@@ -14,8 +14,9 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.modules.module import _has_any_global_hook
 
-from attnlib.nn.decoder_block import DecoderBlock
+from attnlib.nn.block import BlockStack
 from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.nn.positional import LearnedPositions, NoPositions, SinusoidalPositions
 from attnlib.nn.transformer import Block, FeedForward
 from attnlib.shapes import checked
 
@@ -40,12 +41,16 @@ FUNCTIONS: dict[type, Callable[[Any], Callable[..., Any]]] = {
         torch.rms_norm, normalized_shape=layer.normalized_shape, weight=layer.weight, eps=layer.eps
     ),
 }
+# Of these it is known that they call their parts, and ask nothing else of them.
 OURS = (
     Block,
-    DecoderBlock,
+    BlockStack,
     FeedForward,
+    LearnedPositions,
     MultiHeadAttention,
-)  # of these it is known what they ask of their parts
+    NoPositions,
+    SinusoidalPositions,
+)
 
 
 @checked

@@ -1,10 +1,11 @@
 """What a decoder remembers: the keys and values of what it has read, and those of a source, projected once.
 
-The book derives it in eq-cache-size (Chapter 3). A layer takes a cache as `cache=`; the caller makes one for each
+The book derives it in eq-cache-size (Chapter 3). A layer takes a cache as `kv_cache=`; the caller makes one for each
 layer and each batch. A call that fails leaves its cache as it was.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,15 +17,15 @@ Pair = tuple[Float[Tensor, "*b g n d_k"], Float[Tensor, "*b g n d_v"]]
 SMALLEST = 16  # positions that a growing cache has room for at first
 
 
-class KeyValueCache:
+class KVCache:
     """Keys and values of all positions that a layer has read, (*b, g, n, d_k) and (*b, g, n, d_v).
 
-    longest    room for that many positions is made once, and more are refused; by default the room doubles when full
+    capacity    memory for that many positions is taken once, and more are refused; by default it doubles when full
 
-    Under `torch.no_grad()` new positions are written behind those that are held, which are not copied. Where gradients
+    Under `torch.no_grad()` new positions are written after those that are held, which are not copied. Where gradients
     are recorded all are joined to a new tensor instead: a derivative needs the old one as it was.
 
-    >>> cache = KeyValueCache()
+    >>> cache = KVCache()
     >>> for key in (1.0, 2.0):
     ...     K, V = cache.append(torch.tensor([[key]]), torch.tensor([[10 * key]]))
     >>> K, len(cache)
@@ -33,8 +34,8 @@ class KeyValueCache:
     """
 
     @checked
-    def __init__(self, longest: Number[int, "1.."] | None = None) -> None:
-        self.longest = longest
+    def __init__(self, capacity: Number[int, "1.."] | None = None) -> None:
+        self.capacity = capacity
         self.length = 0
         self._held: Pair | None = None  # with room behind the first `length` positions
         self._next: tuple[Pair, int] | None = None
@@ -65,13 +66,13 @@ class KeyValueCache:
     def extended(self, K: Tensor, V: Tensor) -> Pair:
         """Everything held, with new positions behind it; `keep` makes them stay."""
         n = self.length + K.shape[-2]
-        if self.longest is not None and n > self.longest:
+        if self.capacity is not None and n > self.capacity:
             raise ValueError(
-                f"KeyValueCache: there must be room for every position; got {n} for longest={self.longest}. "
-                "Make it longer, or `crop` it first."
+                f"KVCache: there must be room for every position; got {n} for capacity={self.capacity}. "
+                "Give it a larger capacity, or `crop` it first."
             )
         if self.length and not self._continues(K):
-            rules.follows("KeyValueCache", K, self.K)
+            rules.follows("KVCache", K, self.K)
         pair = self._joined(K, V) if torch.is_grad_enabled() else self._written(K, V, n)
         self._next = pair, n
         return pair[0].narrow(-2, 0, n), pair[1].narrow(-2, 0, n)
@@ -98,9 +99,7 @@ class KeyValueCache:
         What stays in its place is not copied, nor is room that is still empty.
         """
         if self._held is None or self._held[0].dim() < 4:
-            raise ValueError(
-                "KeyValueCache.reorder: there must be a batch of sequences to choose from; got none."
-            )
+            raise ValueError("KVCache.reorder: there must be a batch of sequences to choose from; got none.")
         K, V = self._held
         self._held = self._chosen(K, order), self._chosen(V, order)
 
@@ -138,7 +137,7 @@ class KeyValueCache:
         """The tensors that are held if n positions fit into them, otherwise larger ones with a copy of what is held."""
         if self._held is not None and self._fits(K, V, n):
             return self._held
-        room = self.longest or max(SMALLEST, 2 * self.room, n)
+        room = self.capacity or max(SMALLEST, 2 * self.room, n)
         larger = (
             K.new_empty((*K.shape[:-2], room, K.shape[-1])),
             V.new_empty((*V.shape[:-2], room, V.shape[-1])),
@@ -217,3 +216,10 @@ class SourceCache:
     def reset(self) -> None:
         """Forget the source."""
         self._held = None
+
+
+class DecoderCache(NamedTuple):
+    """What the blocks of a decoder remember from step to step: the target, which grows, and the source, which stays."""
+
+    target: list[KVCache]
+    source: list[SourceCache]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from attnlib import rules
 from attnlib.nn.attention import fused_attention, visible
-from attnlib.nn.cache import KeyValueCache, SourceCache
+from attnlib.nn.cache import KVCache, SourceCache
 from attnlib.nn.grouped import repeat_heads
 from attnlib.nn.heads import mask_for_heads, merge_heads
 from attnlib.nn.ops import masked_softmax
@@ -20,8 +20,8 @@ from attnlib.nn.scores import scaled_dot_scores
 from attnlib.shapes import Bool, Float, Number, checked
 
 WHO = "MultiHeadAttention"
-Cache = KeyValueCache | SourceCache
-Positions = Callable[[Tensor, int], Tensor]
+Cache = KVCache | SourceCache
+Rotate = Callable[[Tensor, int], Tensor]
 
 
 def _apart(X: Float[Tensor, "*b n d"], d_head: int) -> Float[Tensor, "*b h n d_head"]:
@@ -84,20 +84,20 @@ class MultiHeadAttention(nn.Module):
         source: Float[Tensor, "*b n {self.d_source}"] | None = None,
         mask: Bool[Tensor, "..."] | None = None,
         bias: Float[Tensor, "..."] | None = None,
-        positions: Positions | None = None,
-        cache: Cache | None = None,
+        rotate: Rotate | None = None,
+        kv_cache: Cache | None = None,
     ) -> Float[Tensor, "*b m d_model"]:
         """What the heads say of X, joined.
 
         mask         True = may look; (*b, m, n) for all heads or (*b, h, m, n) for each
         bias         added to the scores, (h, m, n) or what broadcasts to it: relative positions, for example
-        positions    turns queries and keys, `positions(Q, first)`; the first one stands at position `first`
-        cache        what came before X, `KeyValueCache`, or the source's keys and values, `SourceCache`
+        rotate       rotates queries and keys, `rotate(Q, first)`; the first one stands at position `first`
+        kv_cache     what came before X, `KVCache`, or the source's keys and values, `SourceCache`
         """
-        Z = self._head_outputs(X, source, mask, bias, positions, cache)
+        Z = self._head_outputs(X, source, mask, bias, rotate, kv_cache)
         Y = self.W_O(merge_heads(Z))  # eq-multi-head
-        if cache is not None:
-            cache.keep()  # a call that failed has left nothing behind
+        if kv_cache is not None:
+            kv_cache.keep()  # a call that failed has left nothing behind
         return Y
 
     @checked
@@ -107,11 +107,11 @@ class MultiHeadAttention(nn.Module):
         source: Float[Tensor, "*b n {self.d_source}"] | None = None,
         mask: Bool[Tensor, "..."] | None = None,
         bias: Float[Tensor, "..."] | None = None,
-        positions: Positions | None = None,
-        cache: Cache | None = None,
+        rotate: Rotate | None = None,
+        kv_cache: Cache | None = None,
     ) -> Float[Tensor, "*b h m n"]:
         """Who looks where, for each head. The cache is read, and stays as it is."""
-        Q, K, _ = self._project(X, source, mask, bias, positions, cache)
+        Q, K, _ = self._project(X, source, mask, bias, rotate, kv_cache)
         S = scaled_dot_scores(Q, repeat_heads(K, self.n_heads // self.n_kv_heads))
         S = S if bias is None else S + bias
         return masked_softmax(S, visible(Q, K, mask_for_heads(mask, X.dim()), self.causal))  # eq-weights
@@ -123,11 +123,11 @@ class MultiHeadAttention(nn.Module):
         source: Float[Tensor, "*b n {self.d_source}"] | None = None,
         mask: Bool[Tensor, "..."] | None = None,
         bias: Float[Tensor, "..."] | None = None,
-        positions: Positions | None = None,
-        cache: Cache | None = None,
+        rotate: Rotate | None = None,
+        kv_cache: Cache | None = None,
     ) -> Float[Tensor, "*b h m d_model"]:
         """What each head adds to the output; with what W_O gives to zeros they sum to it (eq-multi-head-sum)."""
-        Z = self._head_outputs(X, source, mask, bias, positions, cache)
+        Z = self._head_outputs(X, source, mask, bias, rotate, kv_cache)
         heads = torch.eye(Z.shape[-3], dtype=Z.dtype, device=Z.device)
         alone = merge_heads(Z[..., None, :, :, :] * heads[..., None, None])  # one head each, zeros beside it
         nothing = self.W_O(torch.zeros_like(merge_heads(Z)))
@@ -139,10 +139,10 @@ class MultiHeadAttention(nn.Module):
         source: Tensor | None,
         mask: Tensor | None,
         bias: Tensor | None,
-        positions: Positions | None,
-        cache: Cache | None,
+        rotate: Rotate | None,
+        kv_cache: Cache | None,
     ) -> Float[Tensor, "*b h m d_v"]:
-        Q, K, V = self._project(X, source, mask, bias, positions, cache)
+        Q, K, V = self._project(X, source, mask, bias, rotate, kv_cache)
         dropout = self.dropout if self.training else 0.0
         mask = None if mask is None else mask_for_heads(mask, X.dim())
         Z = fused_attention(Q, K, V, mask, bias, self.causal, dropout)  # eq-head
@@ -154,25 +154,25 @@ class MultiHeadAttention(nn.Module):
         source: Tensor | None,
         mask: Tensor | None,
         bias: Tensor | None,
-        positions: Positions | None,
-        cache: Cache | None,
+        rotate: Rotate | None,
+        kv_cache: Cache | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Q (*b, h, m, d_k), K and V (*b, g, n, d_k) and (*b, g, n, d_v), those in the cache included."""
-        self._check(X, source, mask, bias, positions, cache)
+        self._check(X, source, mask, bias, rotate, kv_cache)
 
         def keys_and_values(source: Tensor) -> tuple[Tensor, Tensor]:
             return self.norm_K(_apart(self.W_K(source), self.d_k)), _apart(self.W_V(source), self.d_v)
 
         Q = self.norm_Q(_apart(self.W_Q(X), self.d_k))  # eq-layer
-        if isinstance(cache, SourceCache):
-            return Q, *cache.once(lambda: keys_and_values(source))  # pyright: ignore
+        if isinstance(kv_cache, SourceCache):
+            return Q, *kv_cache.once(lambda: keys_and_values(source))  # pyright: ignore
         K, V = keys_and_values(X if source is None else source)
-        first = 0 if cache is None else cache.length
-        if positions is not None:
-            Q, K = positions(Q, first), positions(K, first)
-        return (Q, K, V) if cache is None else (Q, *cache.extended(K, V))
+        first = 0 if kv_cache is None else kv_cache.length
+        if rotate is not None:
+            Q, K = rotate(Q, first), rotate(K, first)
+        return (Q, K, V) if kv_cache is None else (Q, *kv_cache.extended(K, V))
 
-    def _check(self, X: Tensor, source: Any, mask: Any, bias: Any, positions: Any, cache: Any) -> None:
+    def _check(self, X: Tensor, source: Any, mask: Any, bias: Any, rotate: Any, kv_cache: Any) -> None:
         """What the annotations cannot say: who may attend to what, and the shape of the scores."""
         if torch.compiler.is_compiling():
             return
@@ -180,11 +180,11 @@ class MultiHeadAttention(nn.Module):
         if (
             source is mask is bias is None
             and self.d_source == self.d_model
-            and type(cache) is not SourceCache
+            and type(kv_cache) is not SourceCache
         ):
             return
-        held = 0 if cache is None else len(cache)
-        if isinstance(cache, SourceCache):
+        held = 0 if kv_cache is None else len(kv_cache)
+        if isinstance(kv_cache, SourceCache):
             of, n = (held, held) if source is None else (held or source.shape[-2], source.shape[-2])
             rules.must(
                 of > 0, WHO, "an empty SourceCache needs a source; got none. Pass it to the first call."
@@ -192,12 +192,12 @@ class MultiHeadAttention(nn.Module):
             then = f"got one of {n} positions after one of {held}. Another source needs a cache of its own, or `reset`."
             rules.must(of == n, WHO, f"a SourceCache holds one source; {then}")
         elif source is not None:
-            then = "got a KeyValueCache, which grows with every call."
-            rules.must(cache is None, WHO, f"a source needs a SourceCache; {then}")
-        crossed = source is not None or isinstance(cache, SourceCache)
+            then = "got a KVCache, which grows with every call."
+            rules.must(kv_cache is None, WHO, f"a source needs a SourceCache; {then}")
+        crossed = source is not None or isinstance(kv_cache, SourceCache)
         what = f"for {'a causal layer' if self.causal else 'positions'}"
         then = "got a source. Its places go into `mask` or `bias`."
-        alone = not crossed or (not self.causal and positions is None)
+        alone = not crossed or (not self.causal and rotate is None)
         rules.must(alone, WHO, f"queries and keys must come from one sequence {what}; {then}")
         widths = f"for d_source={self.d_source} is not d_model={self.d_model}"
         same = crossed or self.d_source == self.d_model

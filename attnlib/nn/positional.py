@@ -43,7 +43,7 @@ def wavelengths(d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0) -
 def angles(
     positions: Float[Tensor, "n"], d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Tensor, "n pairs"]:
-    """How far the hand of each pair of coordinates has turned at each position; computed in float64."""
+    """By which angle each pair of coordinates is rotated at each position; computed in float64."""
     per_step = 2 * math.pi / wavelengths(d, base).to(positions.device)
     return (positions.double()[:, None] * per_step).to(positions.dtype)
 
@@ -52,7 +52,7 @@ def angles(
 def sinusoids(
     n: Number[int, "1.."], d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Tensor, "{n} {d}"]:
-    """Sines and cosines of falling frequency, side by side: each pair is a hand of a clock (eq-sinusoids).
+    """Sines and cosines of falling frequency, side by side: each pair goes round like a clock's hand (eq-sinusoids).
 
     >>> sinusoids(2, 2)
     tensor([[0.0000, 1.0000],
@@ -66,8 +66,8 @@ def sinusoids(
 def rotary(
     X: Float[Tensor, "*b n 2pairs"], positions: Float[Tensor, "n"], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Tensor, "*b n 2pairs"]:
-    """Turn each pair of neighbouring coordinates by its angle at the vector's position (eq-relative)."""
-    return _turn_neighbours(X, *_hands(angles(positions, X.shape[-1], base)))
+    """Rotate each pair of neighbouring coordinates by its angle at the vector's position (eq-relative)."""
+    return _rotate_neighbours(X, *_cos_sin(angles(positions, X.shape[-1], base)))
 
 
 @checked
@@ -75,59 +75,130 @@ def rotary_halves(
     X: Float[Tensor, "*b n 2pairs"], positions: Float[Tensor, "n"], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Tensor, "*b n 2pairs"]:
     """The same with coordinate i and i + d/2 as a pair, Hugging Face's layout of Llama's parameters."""
-    return _turn_halves(X, *_hands(angles(positions, X.shape[-1], base)))
+    return _rotate_halves(X, *_cos_sin(angles(positions, X.shape[-1], base)))
 
 
-def _hands(A: Float[Tensor, "n pairs"]) -> tuple[Tensor, Tensor]:
+def _cos_sin(A: Float[Tensor, "n pairs"]) -> tuple[Tensor, Tensor]:
     return A.cos(), A.sin()
 
 
-def _turn_neighbours(X: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    return torch.stack(_turned(X[..., 0::2], X[..., 1::2], cos, sin), dim=-1).flatten(-2)
+def _rotate_neighbours(X: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    return torch.stack(_rotated(X[..., 0::2], X[..., 1::2], cos, sin), dim=-1).flatten(-2)
 
 
-def _turn_halves(X: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def _rotate_halves(X: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     first, second = X.chunk(2, dim=-1)
-    return torch.cat(_turned(first, second, cos, sin), dim=-1)
+    return torch.cat(_rotated(first, second, cos, sin), dim=-1)
 
 
-def _turned(a: Tensor, b: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+def _rotated(a: Tensor, b: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
     return a * cos - b * sin, a * sin + b * cos
 
 
-LAYOUTS = {"neighbours": _turn_neighbours, "halves": _turn_halves}
+LAYOUTS = {"neighbours": _rotate_neighbours, "halves": _rotate_halves}
 
 
 class Rotary(nn.Module):
-    """Turns queries and keys that stand at `first` and after it: what `MultiHeadAttention` takes as `positions`.
+    """Rotates queries and keys that stand at `first` and after it: what `MultiHeadAttention` takes as `rotate`.
 
     d_k        width of a head
-    longest    positions that there are angles for
+    context    how many positions there are angles for
     layout     coordinates that make a pair: "neighbours" (2i, 2i + 1) or "halves" (i, i + d_k / 2)
 
-    >>> Rotary(2, longest=3)(torch.tensor([[1.0, 0.0]]), first=0)
+    >>> Rotary(2, context=3)(torch.tensor([[1.0, 0.0]]), first=0)
     tensor([[1., 0.]])
     """
 
     cos: Tensor
     sin: Tensor
 
-    def __init__(self, d_k: int, *, longest: int, base: float = 10_000.0, layout: str = "neighbours") -> None:
+    def __init__(self, d_k: int, *, context: int, base: float = 10_000.0, layout: str = "neighbours") -> None:
         super().__init__()
-        even = f"the width must be even, because coordinates are turned in pairs; got {d_k=}."
+        even = f"the width must be even, because coordinates are rotated in pairs; got {d_k=}."
         rules.must(d_k % 2 == 0, "rotary", even)
         rules.one_of("rotary", "layout", layout, LAYOUTS)
-        self.layout, self.longest = layout, longest
-        cos, sin = _hands(angles(torch.arange(longest, dtype=torch.float64), d_k, base))
+        self.rotated, self.context = LAYOUTS[layout], context
+        cos, sin = _cos_sin(angles(torch.arange(context, dtype=torch.float64), d_k, base))
         self.register_buffer("cos", cos.to(torch.get_default_dtype()), persistent=False)
         self.register_buffer("sin", sin.to(torch.get_default_dtype()), persistent=False)
 
     def forward(self, X: Float[Tensor, "*b n d_k"], first: int = 0) -> Float[Tensor, "*b n d_k"]:
         end = first + X.shape[-2]
-        if end > self.longest:
-            raise ValueError(
-                f"rotary: every position needs its angles; got position {end - 1} for longest={self.longest}. "
-                "Make the table longer."
-            )
-        cos, sin = self.cos[first:end].to(X.dtype), self.sin[first:end].to(X.dtype)
-        return LAYOUTS[self.layout](X, cos, sin)
+        within_context("rotary", end, self.context)
+        return self.rotated(X, self.cos[first:end].to(X.dtype), self.sin[first:end].to(X.dtype))
+
+
+def within_context(who: str, end: int, context: int) -> None:
+    """Says it where there are more positions than the model was built for."""
+    then = "Keep the last ones, or build the model with a larger `context`."
+    rules.must(
+        end <= context, who, f"every token needs a position; got {end} tokens for context={context}. {then}"
+    )
+
+
+# What is added to the vectors of tokens to say where they stand: `positions(X, first)`, the first one at `first`.
+
+
+class NoPositions(nn.Module):
+    """Nothing is added: the model is told elsewhere where a token stands, or not at all."""
+
+    def __init__(self, context: int, d: int) -> None:
+        super().__init__()
+
+    def forward(self, X: Float[Tensor, "*b n d"], first: int = 0) -> Float[Tensor, "*b n d"]:
+        return X
+
+
+class LearnedPositions(nn.Module):
+    """A row of a learned table for each position up to `context`.
+
+    >>> layer, X = LearnedPositions(5, 2), torch.zeros(3, 2)
+    >>> torch.equal(layer(X, first=1), layer.weight[1:4])
+    True
+    """
+
+    def __init__(self, context: int, d: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(context, d))
+        nn.init.normal_(self.weight)
+
+    def forward(self, X: Float[Tensor, "*b n d"], first: int = 0) -> Float[Tensor, "*b n d"]:
+        end = first + X.shape[-2]
+        within_context("learned positions", end, len(self.weight))
+        return X + self.weight[first:end]
+
+
+class SinusoidalPositions(nn.Module):
+    """Sines and cosines, with nothing to learn (eq-sinusoids)."""
+
+    waves: Tensor
+
+    def __init__(self, context: int, d: int) -> None:
+        super().__init__()
+        self.register_buffer("waves", sinusoids(context, d), persistent=False)
+
+    def forward(self, X: Float[Tensor, "*b n d"], first: int = 0) -> Float[Tensor, "*b n d"]:
+        end = first + X.shape[-2]
+        within_context("sinusoids", end, len(self.waves))
+        return X + self.waves[first:end].to(X.dtype)
+
+
+class IndexPositions(nn.Module):
+    """The position's number, added to all coordinates (eq-simple-index)."""
+
+    def __init__(self, context: int, d: int) -> None:
+        super().__init__()
+
+    def forward(self, X: Float[Tensor, "*b n d"], first: int = 0) -> Float[Tensor, "*b n d"]:
+        return X + index(first + X.shape[-2]).to(X)[first:, None]
+
+
+class NormalisedIndexPositions(nn.Module):
+    """The position as a share of the text, added to all coordinates (eq-normalised-index): it needs the whole text."""
+
+    def __init__(self, context: int, d: int) -> None:
+        super().__init__()
+
+    def forward(self, X: Float[Tensor, "*b n d"], first: int = 0) -> Float[Tensor, "*b n d"]:
+        rules.must(first == 0, "normalised index", f"the text must be read at once; got {first=}.")
+        return X + normalised_index(X.shape[-2]).to(X)[:, None]

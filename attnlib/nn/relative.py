@@ -1,13 +1,14 @@
 """The twin of `attnlib.reference.relative`: numbers that are added to the scores, one for each distance.
 
 The book derives them in eq-offset-bias, eq-shaw and eq-alibi (Chapter 4). What is returned goes into the argument
-`bias` of `MultiHeadAttention`.
+`bias` of `MultiHeadAttention`; `OffsetBias` and `Alibi` make it for all blocks of a stack.
 """
 
 import math
+from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnlib import rules
 from attnlib.shapes import Float, Int, Number, checked
@@ -15,7 +16,7 @@ from attnlib.shapes import Float, Int, Number, checked
 
 @checked
 def distances(m: Number[int, "1.."], n: Number[int, "1.."]) -> Int[Tensor, "{m} {n}"]:
-    """How far each of n keys stands before each of the last m of n places."""
+    """How many positions each of n keys stands before each of the last m of them."""
     return torch.arange(n - m, n)[:, None] - torch.arange(n)
 
 
@@ -29,10 +30,10 @@ def clipped(distance: Int[Tensor, "..."], most: Number[int, "1.."]) -> Int[Tenso
 def t5_buckets(
     distance: Int[Tensor, "..."],
     buckets: Number[int, "4.."] = 32,
-    longest: Number[int, "2.."] = 128,
+    farthest: Number[int, "2.."] = 128,
     both: bool = True,
 ) -> Int[Tensor, "..."]:
-    """T5's rows: near distances have one each, farther ones share ever wider rows, and all from `longest` on the last.
+    """T5's rows: near distances have one each, farther ones share ever wider rows, and all from `farthest` on the last.
 
     both    half of the rows are for keys that come after; without it these count as distance zero
     """
@@ -40,9 +41,9 @@ def t5_buckets(
     after = (distance < 0) * half if both else torch.zeros_like(distance)
     far = distance.abs() if both else distance.clamp(min=0)
     exact = half // 2
-    room = f"longest must be above {exact}, up to which each distance has a row; got {longest=}."
-    rules.must(longest > exact, "t5_buckets", room)
-    grown = (far.clamp(min=1).double() / exact).log() / math.log(longest / exact) * (half - exact)
+    room = f"farthest must be above {exact}, up to which each distance has a row; got {farthest=}."
+    rules.must(farthest > exact, "t5_buckets", room)
+    grown = (far.clamp(min=1).double() / exact).log() / math.log(farthest / exact) * (half - exact)
     shared = (exact + grown.trunc().long()).clamp(max=half - 1)
     return torch.where(far < exact, far, shared) + after
 
@@ -57,7 +58,7 @@ def offset_bias(table: Float[Tensor, "h rows"], rows: Int[Tensor, "m n"]) -> Flo
 def shaw_scores(
     Q: Float[Tensor, "*b m d_k"], R: Float[Tensor, "rows d_k"], rows: Int[Tensor, "m n"]
 ) -> Float[Tensor, "*b m n"]:
-    """What each query says to the vector of each distance, divided by the root of d_k as the scores are (eq-shaw)."""
+    """Each query times the vector of each distance, divided by the root of d_k as the scores are (eq-shaw)."""
     S = Q @ R.T / math.sqrt(Q.shape[-1])
     return S.gather(-1, rows.expand(*S.shape[:-1], -1))
 
@@ -77,3 +78,27 @@ def alibi(
 ) -> Float[Tensor, "{h} {m} {n}"]:
     """A penalty that grows with the distance, with nothing to learn (eq-alibi)."""
     return -alibi_slopes(h)[:, None, None] * distances(m, n).abs()
+
+
+class OffsetBias(nn.Module):
+    """A learned number for each head and each row that `sort` puts a distance into; zero before training."""
+
+    def __init__(self, n_heads: int, rows: int, sort: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.weight, self.sort = nn.Parameter(torch.zeros(n_heads, rows)), sort
+
+    def forward(self, m: int, n: int) -> Float[Tensor, "h m n"]:
+        return offset_bias(self.weight, self.sort(distances(m, n)).to(self.weight.device))
+
+
+class Alibi(nn.Module):
+    """The penalties of eq-alibi, in the format and on the device of the model."""
+
+    slopes: Tensor
+
+    def __init__(self, n_heads: int) -> None:
+        super().__init__()
+        self.register_buffer("slopes", alibi_slopes(n_heads), persistent=False)
+
+    def forward(self, m: int, n: int) -> Float[Tensor, "h m n"]:
+        return -self.slopes[:, None, None] * distances(m, n).abs().to(self.slopes.device)

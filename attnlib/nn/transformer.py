@@ -1,39 +1,54 @@
-"""The twin of `attnlib.reference.transformer`: what stands between two layers of attention, and the block of both.
+"""The twin of `attnlib.reference.transformer`: feed-forward networks, residual connections, and the block of both.
 
-The book derives it in eq-feed-forward, eq-pre-norm and eq-post-norm (Chapter 4). A norm is
+The book derives it in eq-feed-forward, eq-pre-norm, eq-post-norm and eq-decoder-block (Chapter 4). A norm is
 `torch.nn.LayerNorm`, `torch.nn.RMSNorm`, or any module that maps vectors to vectors.
 """
 
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
 from attnlib import rules
 from attnlib.nn.activations import gelu, gelu_tanh, relu, sigmoid, swish
-from attnlib.nn.cache import KeyValueCache
+from attnlib.nn.cache import KVCache, SourceCache
 from attnlib.nn.depth import StochasticDepth
-from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.nn.multihead import Rotate
 from attnlib.shapes import Float, Number, checked
 
-ACTIVATIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "swish": swish, "sigmoid": sigmoid}
 Map = Callable[[Tensor], Tensor]
+
+
+def unchanged(A: Tensor) -> Tensor:
+    """No activation function: two maps one after another are a map."""
+    return A
+
+
+ACTIVATIONS = {
+    "relu": relu,
+    "gelu": gelu,
+    "gelu_tanh": gelu_tanh,
+    "swish": swish,
+    "sigmoid": sigmoid,
+    "none": unchanged,
+}
 
 
 @checked
 def pre_norm(X: Float[Tensor, "*b d_model"], norm: Map, sublayer: Map) -> Float[Tensor, "*b d_model"]:
-    """X + f(norm(X)): the way around the sublayer is free from the first layer to the last."""
+    """X + f(norm(X)): the residual stream passes every sublayer unchanged, from the first layer to the last."""
     return X + sublayer(norm(X))
 
 
 @checked
 def post_norm(X: Float[Tensor, "*b d_model"], norm: Map, sublayer: Map) -> Float[Tensor, "*b d_model"]:
-    """norm(X + f(X)): the order of 2017; every layer's norm stands in the way of what goes around."""
+    """norm(X + f(X)): the order of 2017; the residual stream passes a norm after every sublayer."""
     return norm(X + sublayer(X))
 
 
 @checked
 def without_residual(X: Float[Tensor, "*b d_model"], norm: Map, sublayer: Map) -> Float[Tensor, "*b d_model"]:
-    """f(norm(X)): what the sublayer does not say again is gone.
+    """f(norm(X)): there is no residual connection, so what the sublayer does not return is lost.
 
     >>> import torch
     >>> without_residual(torch.tensor([[1.0, 2.0]]), nn.Identity(), torch.zeros_like)
@@ -56,14 +71,14 @@ def dropout_of(share: Number[float, "0..1"]) -> nn.Module:
 
 
 class FeedForward(nn.Module):
-    """Out into a wider room, a bend, and back: the same for every position, and each position alone.
+    """A wider layer, an activation function, and a map back: the same for every position, and each position alone.
 
     activation    one of ACTIVATIONS
-    gated         what comes out of the bend is multiplied with a second map of X (with swish this is SwiGLU)
+    gated         the activated layer is multiplied with a second map of X (with swish this is SwiGLU)
 
     >>> import torch
     >>> layer, X = FeedForward(d_model=4, d_hidden=16), torch.randn(3, 4)
-    >>> layer(X).shape, torch.allclose(layer(X[:1]), layer(X)[:1], atol=1e-6)  # a position does not hear of the others
+    >>> layer(X).shape, torch.allclose(layer(X[:1]), layer(X)[:1], atol=1e-6)  # other positions change nothing
     (torch.Size([3, 4]), True)
     """
 
@@ -79,62 +94,124 @@ class FeedForward(nn.Module):
     ) -> None:
         super().__init__()
         rules.one_of("feed_forward", "activation", activation, ACTIVATIONS)
-        self.activation = activation
+        self.d_model, self.activation = d_model, ACTIVATIONS[activation]
+        self.hidden = gated_layer if gated else plain_layer
         self.W_1 = nn.Linear(d_model, d_hidden, bias=bias)
         self.W_G = nn.Linear(d_model, d_hidden, bias=bias) if gated else None
         self.W_2 = nn.Linear(d_hidden, d_model, bias=bias)
         self.dropout = dropout_of(dropout)
 
     def forward(self, X: Float[Tensor, "*b d_model"]) -> Float[Tensor, "*b d_model"]:
-        bend = ACTIVATIONS[self.activation]
-        H = bend(self.W_1(X)) if self.W_G is None else bend(self.W_G(X)) * self.W_1(X)
-        return self.dropout(self.W_2(H))
+        return self.dropout(self.W_2(self.hidden(self, X)))
+
+
+def plain_layer(network: Any, X: Tensor) -> Tensor:
+    """The hidden layer of a `FeedForward`."""
+    return network.activation(network.W_1(X))
+
+
+def gated_layer(network: Any, X: Tensor) -> Tensor:
+    """That of a gated one: the activated map is multiplied with a second one."""
+    return network.activation(network.W_G(X)) * network.W_1(X)
+
+
+class Given(NamedTuple):
+    """What the sublayers of a block may read beside the residual stream."""
+
+    mask: Tensor | None = None
+    bias: Tensor | None = None
+    rotate: Rotate | None = None
+    kv_cache: KVCache | None = None
+    memory: Tensor | None = None
+    source_mask: Tensor | None = None
+    source_cache: SourceCache | None = None
+
+
+def _attention(block: Any, Z: Tensor, given: Given) -> Tensor:
+    """What attention within the sequence adds to the stream."""
+    Y = block.attention(Z, mask=given.mask, bias=given.bias, rotate=given.rotate, kv_cache=given.kv_cache)
+    return block.dropout(Y)
+
+
+def _cross(block: Any, Z: Tensor, given: Given) -> Tensor:
+    """What attention from the sequence to the memory of a source adds (eq-cross-projections)."""
+    memory, mask = given.memory, given.source_mask
+    return block.dropout(block.cross(Z, memory, mask=mask, kv_cache=given.source_cache))
+
+
+def _feed_forward(block: Any, Z: Tensor, given: Given) -> Tensor:
+    """What the feed-forward network adds; it drops by itself."""
+    return block.feed_forward(Z)
+
+
+# How a block calls each kind of sublayer, by the name under which the block holds it.
+SUBLAYERS = {"attention": _attention, "cross": _cross, "feed_forward": _feed_forward}
 
 
 class Block(nn.Module):
-    """Attention and a feed-forward network, each with its norm and a way around it.
+    """Sublayers one after another, each with its norm and its residual connection (eq-pre-norm, eq-post-norm).
 
-    feed_forward    None leaves it out
-    order           one of ORDERS: the norm stands before the sublayer ("pre") or behind the sum ("post")
-    skipped         share of sequences that go around each sublayer while training: stochastic depth
+    sublayers    by name, one of SUBLAYERS, in the order in which they are applied; None leaves one out. With
+                 `attention` and `feed_forward` it is a block of a GPT or of an encoder, with `cross` between
+                 them one of a decoder (eq-decoder-block)
+    order        one of ORDERS: the norm stands before the sublayer ("pre") or after the sum ("post")
+    dropout      share that is dropped, while training, of what attention and cross-attention add
+    skipped      share of sequences that skip each sublayer while training: stochastic depth
     """
 
     def __init__(
         self,
         *,
-        attention: MultiHeadAttention,
-        feed_forward: nn.Module | None,
         norm: Callable[[int], nn.Module] = nn.LayerNorm,
         order: str = "pre",
         dropout: float = 0.0,
         skipped: float = 0.0,
+        **sublayers: nn.Module | None,
     ) -> None:
         super().__init__()
-        rules.one_of("block", "order", order, ORDERS)
         self.order = order
-        self.attention, self.feed_forward = attention, feed_forward
-        self.norm_1 = norm(attention.d_model)
-        self.norm_2 = nn.Identity() if feed_forward is None else norm(attention.d_model)
+        held = {name: sublayer for name, sublayer in sublayers.items() if sublayer is not None}
+        rules.must(len(held) > 0, "block", "there must be a sublayer or more; got none.")
+        for name, sublayer in held.items():
+            rules.one_of("block", "a sublayer", name, SUBLAYERS)
+            self.add_module(name, sublayer)
+        d_model: Any = next(iter(held.values())).d_model
+        for i in range(len(held)):
+            self.add_module(f"norm_{i + 1}", norm(d_model))
+        self.steps = tuple((f"norm_{i}", SUBLAYERS[name]) for i, name in enumerate(held, start=1))
         self.dropout = dropout_of(dropout)
         self.depth = StochasticDepth(skipped) if skipped else nn.Identity()
 
+    @property
+    def order(self) -> str:
+        """Where the norms stand, one of ORDERS; it may be changed later, because a norm is the same in each order."""
+        return next(name for name, residual in ORDERS.items() if residual is self.residual)
+
+    @order.setter
+    def order(self, name: str) -> None:
+        rules.one_of("block", "order", name, ORDERS)
+        self.residual = ORDERS[name]
+
     def forward(
         self,
-        X: Float[Tensor, "*b n d_model"],
+        X: Float[Tensor, "*b m d_model"],
         mask: Tensor | None = None,
         bias: Tensor | None = None,
-        positions: Callable[[Tensor, int], Tensor] | None = None,
-        cache: KeyValueCache | None = None,
-    ) -> Float[Tensor, "*b n d_model"]:
-        """Each position hears the others, then thinks alone; mask, bias, positions and cache are attention's."""
-        around = ORDERS[self.order]
+        rotate: Rotate | None = None,
+        kv_cache: KVCache | None = None,
+        memory: Float[Tensor, "*b n d_source"] | None = None,
+        source_mask: Tensor | None = None,
+        source_cache: SourceCache | None = None,
+    ) -> Float[Tensor, "*b m d_model"]:
+        """mask, bias, rotate and kv_cache are those of attention; memory and source_mask (*b, m, n) of cross-attention.
 
-        def attention(Z: Tensor) -> Tensor:
-            Y = self.attention(Z, mask=mask, bias=bias, positions=positions, cache=cache)
-            return self.depth(self.dropout(Y))
+        With a kv_cache, X are the tokens after those that it holds; with a source_cache the memory is projected once.
+        """
+        given = Given(mask, bias, rotate, kv_cache, memory, source_mask, source_cache)
+        for norm, sublayer in self.steps:
+            X = self.residual(X, getattr(self, norm), self._added_by(sublayer, given))
+        return X
 
-        X = around(X, self.norm_1, attention)
-        if self.feed_forward is None:
-            return X
-        network = self.feed_forward
-        return around(X, self.norm_2, lambda Z: self.depth(network(Z)))
+    def _added_by(self, sublayer: Callable[..., Tensor], given: Given) -> Map:
+        """A sublayer as a function of what it reads from the stream, with stochastic depth after it."""
+        return lambda Z: self.depth(sublayer(self, Z, given))

@@ -15,9 +15,9 @@ from attnlib.reference.multihead import (
 )
 from attnlib.reference.projections import MultiHeadParameters
 from attnlib.reference.transformer import (
-    AroundCache,
     FeedForwardParameters,
     NormParameters,
+    ResidualCache,
     feed_forward,
     feed_forward_backward,
     post_norm,
@@ -39,11 +39,11 @@ class BlockParameters(NamedTuple):
 
 class BlockCache(NamedTuple):
     X: Float[Array, "*b n d_model"]
-    around: list[AroundCache]  # of attention and of the feed-forward network
+    residuals: list[ResidualCache]  # of attention and of the feed-forward network
 
 
 def _block(
-    around: Callable, X: Array, parameters: BlockParameters, n_heads: int, mask: Array | None
+    residual: Callable, X: Array, parameters: BlockParameters, n_heads: int, mask: Array | None
 ) -> tuple[Array, BlockCache]:
     def attention(Z: Array) -> tuple[Array, Any]:
         return multi_head_attention(Z, Z, parameters.attention, n_heads, mask)
@@ -51,8 +51,8 @@ def _block(
     def network(Z: Array) -> tuple[Array, Any]:
         return feed_forward(Z, parameters.feed_forward)
 
-    Z, attended = around(X, parameters.norm_1, attention)
-    Y, thought = around(Z, parameters.norm_2, network)
+    Z, attended = residual(X, parameters.norm_1, attention)
+    Y, thought = residual(Z, parameters.norm_2, network)
     return Y, BlockCache(X, [attended, thought])
 
 
@@ -62,14 +62,16 @@ def _attention_backward(dY: Array, cache: MultiHeadCache) -> tuple[Array, MultiH
     return dX + dsource, d_parameters
 
 
-def _block_backward(around_backward: Callable, dY: Array, cache: BlockCache) -> tuple[Array, BlockParameters]:
-    whole = len(cache.around) == 2 and all(isinstance(part, AroundCache) for part in cache.around)
+def _block_backward(
+    residual_backward: Callable, dY: Array, cache: BlockCache
+) -> tuple[Array, BlockParameters]:
+    whole = len(cache.residuals) == 2 and all(isinstance(part, ResidualCache) for part in cache.residuals)
     rules.must(
-        whole, "block_backward", f"the cache must be what the forward returned; got {type(cache.around)}."
+        whole, "block_backward", f"the cache must be what the forward returned; got {type(cache.residuals)}."
     )
-    attended, thought = cache.around
-    dZ, d_norm_2, d_network = around_backward(dY, thought, feed_forward_backward)
-    dX, d_norm_1, d_attention = around_backward(dZ, attended, _attention_backward)
+    attended, thought = cache.residuals
+    dZ, d_norm_2, d_network = residual_backward(dY, thought, feed_forward_backward)
+    dX, d_norm_1, d_attention = residual_backward(dZ, attended, _attention_backward)
     return dX, BlockParameters(d_norm_1, d_attention, d_norm_2, d_network)
 
 

@@ -12,9 +12,9 @@ from attnlib.reference.block import WIDTHS, _attention_backward
 from attnlib.reference.multihead import MultiHeadCache, multi_head_attention, multi_head_attention_backward
 from attnlib.reference.projections import MultiHeadParameters
 from attnlib.reference.transformer import (
-    AroundCache,
     FeedForwardParameters,
     NormParameters,
+    ResidualCache,
     feed_forward,
     feed_forward_backward,
     post_norm,
@@ -37,11 +37,11 @@ class DecoderBlockParameters(NamedTuple):
 class DecoderBlockCache(NamedTuple):
     X: Float[Array, "*b m d_model"]
     memory: Float[Array, "*b n d_model"]
-    around: list[AroundCache]  # of attention, of cross-attention and of the feed-forward network
+    residuals: list[ResidualCache]  # of attention, of cross-attention and of the feed-forward network
 
 
 def _decoder_block(
-    around: Callable,
+    residual: Callable,
     X: Array,
     memory: Array,
     parameters: DecoderBlockParameters,
@@ -58,9 +58,9 @@ def _decoder_block(
     def network(Z: Array) -> tuple[Array, Any]:
         return feed_forward(Z, parameters.feed_forward)
 
-    Z, heard = around(X, parameters.norm_1, attention)
-    C, read = around(Z, parameters.norm_2, cross)
-    Y, thought = around(C, parameters.norm_3, network)
+    Z, heard = residual(X, parameters.norm_1, attention)
+    C, read = residual(Z, parameters.norm_2, cross)
+    Y, thought = residual(C, parameters.norm_3, network)
     return Y, DecoderBlockCache(X, memory, [heard, read, thought])  # eq-decoder-block
 
 
@@ -71,15 +71,15 @@ def _cross_backward(dY: Array, cache: MultiHeadCache) -> tuple[Array, tuple[Arra
 
 
 def _decoder_block_backward(
-    around_backward: Callable, dY: Array, cache: DecoderBlockCache
+    residual_backward: Callable, dY: Array, cache: DecoderBlockCache
 ) -> tuple[Array, Array, DecoderBlockParameters]:
-    whole = len(cache.around) == 3 and all(isinstance(part, AroundCache) for part in cache.around)
-    came = f"the cache must be what the forward returned; got {type(cache.around)}."
+    whole = len(cache.residuals) == 3 and all(isinstance(part, ResidualCache) for part in cache.residuals)
+    came = f"the cache must be what the forward returned; got {type(cache.residuals)}."
     rules.must(whole, "decoder_block_backward", came)
-    heard, read, thought = cache.around
-    dC, d_norm_3, d_network = around_backward(dY, thought, feed_forward_backward)
-    dZ, d_norm_2, (d_memory, d_cross) = around_backward(dC, read, _cross_backward)
-    dX, d_norm_1, d_attention = around_backward(dZ, heard, _attention_backward)
+    heard, read, thought = cache.residuals
+    dC, d_norm_3, d_network = residual_backward(dY, thought, feed_forward_backward)
+    dZ, d_norm_2, (d_memory, d_cross) = residual_backward(dC, read, _cross_backward)
+    dX, d_norm_1, d_attention = residual_backward(dZ, heard, _attention_backward)
     return dX, d_memory, DecoderBlockParameters(d_norm_1, d_attention, d_norm_2, d_cross, d_norm_3, d_network)
 
 

@@ -45,7 +45,7 @@ from attnlib.shapes import Array, Float, Int, Number, checked
 
 class GPTParameters(NamedTuple):
     E: Float[Array, "vocab d_model"]
-    places: Float[Array, "longest d_model"]
+    places: Float[Array, "context d_model"]
     blocks: tuple[BlockParameters, ...]
     norm: NormParameters  # behind the last block
 
@@ -55,7 +55,7 @@ def first_parameters(
     rng: np.random.Generator,
     *,
     vocab: Number[int, "1.."],
-    longest: Number[int, "1.."],
+    context: Number[int, "1.."],
     d_model: Number[int, "1.."],
     d_hidden: Number[int, "1.."],
     n_layers: Number[int, "1.."],
@@ -63,7 +63,7 @@ def first_parameters(
 ) -> GPTParameters:
     """Small random numbers; what writes into the stream is smaller the more blocks there are. Biases are zero.
 
-    >>> sizes = {"vocab": 11, "longest": 7, "d_model": 4, "d_hidden": 16, "n_layers": 2}
+    >>> sizes = {"vocab": 11, "context": 7, "d_model": 4, "d_hidden": 16, "n_layers": 2}
     >>> sum(array.size for array in all_arrays(first_parameters(np.random.default_rng(0), **sizes)))
     568
     """
@@ -83,7 +83,7 @@ def first_parameters(
         return BlockParameters(norm(), attention, norm(), network)
 
     blocks = tuple(block() for _ in range(n_layers))
-    return GPTParameters(drawn(vocab, d_model), drawn(longest, d_model), blocks, norm())
+    return GPTParameters(drawn(vocab, d_model), drawn(context, d_model), blocks, norm())
 
 
 def _leaves(values: Any) -> list[Array]:
@@ -113,7 +113,7 @@ def with_arrays(parameters: GPTParameters, arrays: list[Array]) -> GPTParameters
 
 class GPTCache(NamedTuple):
     tokens: EmbeddingCache
-    places: Float[Array, "longest d_model"]
+    places: Float[Array, "context d_model"]
     blocks: list[BlockCache]
     ends: list[Any]  # of the last norm and of the scores
 
@@ -123,8 +123,8 @@ def language_model(
     tokens: Int[Array, "*b n"], parameters: GPTParameters, n_heads: Number[int, "1.."]
 ) -> tuple[Float[Array, "*b n vocab"], GPTCache]:
     """The scores of what comes next, at every position."""
-    n, longest = tokens.shape[-1], len(parameters.places)
-    rules.must(n <= longest, "language_model", f"every token needs a place; got {n} tokens for {longest=}.")
+    n, context = tokens.shape[-1], len(parameters.places)
+    rules.must(n <= context, "language_model", f"every token needs a place; got {n} tokens for {context=}.")
     for _, attention, *_ in parameters.blocks:
         for W in attention[:3]:
             rules.splits_evenly("language_model", "the width of a map", W.shape[1], "n_heads", n_heads)
@@ -186,7 +186,7 @@ def train_step(
     n_heads: Number[int, "1.."],
     rate: Number[float, "0.."],
     decay: Number[float, "0.."] = 0.1,
-    longest: Number[float, "0<.."] = 1.0,
+    max_norm: Number[float, "0<.."] = 1.0,
     settings: AdamSettings = BROWN_2020,
 ) -> tuple[float, Learner]:
     """Forward, backward, a gradient cut to a length, and AdamW: the loss, and who has learned from it.
@@ -200,7 +200,7 @@ def train_step(
         shapes == [W.shape for W in old], "train_step", f"each parameter has moments of its shape; {came}"
     )
     loss, gradients = next_token_loss(rows, learner.parameters, n_heads)
-    slopes = clipped_by_norm(*all_arrays(gradients), longest=longest)
+    slopes = clipped_by_norm(*all_arrays(gradients), longest=max_norm)
     tables = [id(table) for table in learner.parameters[:2]]
     shares = [decay if W.ndim > 1 and id(W) not in tables else 0.0 for W in old]
     each = zip(old, slopes, learner.moments, shares, strict=True)

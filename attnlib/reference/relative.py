@@ -38,10 +38,10 @@ def clipped(distance: Int[Array, "..."], most: Number[int, "1.."]) -> Int[Array,
 def t5_buckets(
     distance: Int[Array, "..."],
     buckets: Number[int, "4.."] = 32,
-    longest: Number[int, "2.."] = 128,
+    farthest: Number[int, "2.."] = 128,
     both: bool = True,
 ) -> Int[Array, "..."]:
-    """T5's rows: near distances have one each, farther ones share ever wider rows, and all from `longest` on the last.
+    """T5's rows: near distances have one each, farther ones share ever wider rows, and all from `farthest` on the last.
 
     both    half of the rows are for keys that come after; without it these count as distance zero
 
@@ -52,9 +52,9 @@ def t5_buckets(
     after = np.where(distance < 0, half, 0) if both else 0
     far = np.abs(distance) if both else np.maximum(distance, 0)
     exact = half // 2
-    room = f"longest must be above {exact}, up to which each distance has a row; got {longest=}."
-    rules.must(longest > exact, "t5_buckets", room)
-    grown = np.log(np.maximum(far, 1) / exact) / math.log(longest / exact) * (half - exact)
+    room = f"farthest must be above {exact}, up to which each distance has a row; got {farthest=}."
+    rules.must(farthest > exact, "t5_buckets", room)
+    grown = np.log(np.maximum(far, 1) / exact) / math.log(farthest / exact) * (half - exact)
     shared = np.minimum(exact + np.trunc(grown).astype(int), half - 1)
     return np.where(far < exact, far, shared) + after
 

@@ -66,7 +66,7 @@ class NormParameters(NamedTuple):
     shift: Float[Array, "d_model"]
 
 
-class AroundCache(NamedTuple):
+class ResidualCache(NamedTuple):
     norm: NormCache
     sublayer: Any
 
@@ -74,7 +74,7 @@ class AroundCache(NamedTuple):
 @checked
 def pre_norm(
     X: Float[Array, "*b d_model"], norm: NormParameters, sublayer: Sublayer
-) -> tuple[Float[Array, "*b d_model"], AroundCache]:
+) -> tuple[Float[Array, "*b d_model"], ResidualCache]:
     """X + f(norm(X)): the way around the sublayer is free from the first layer to the last.
 
     >>> import numpy as np
@@ -83,13 +83,13 @@ def pre_norm(
     """
     Z, normed = layer_norm(X, *norm)
     Y, inside = sublayer(Z)
-    return X + Y, AroundCache(normed, inside)
+    return X + Y, ResidualCache(normed, inside)
 
 
 @checked
 @where(d="d_model")
 def pre_norm_backward(
-    dY: Float[Array, "*b d_model"], cache: AroundCache, sublayer_backward: SublayerBackward
+    dY: Float[Array, "*b d_model"], cache: ResidualCache, sublayer_backward: SublayerBackward
 ) -> tuple[Float[Array, "*b d_model"], NormParameters, Any]:
     """dX, dnorm and the gradients of the sublayer: dY arrives twice, once untouched and once through f and the norm."""
     dZ, d_inside = sublayer_backward(dY, cache.sublayer)
@@ -100,7 +100,7 @@ def pre_norm_backward(
 @checked
 def post_norm(
     X: Float[Array, "*b d_model"], norm: NormParameters, sublayer: Sublayer
-) -> tuple[Float[Array, "*b d_model"], AroundCache]:
+) -> tuple[Float[Array, "*b d_model"], ResidualCache]:
     """norm(X + f(X)): the order of 2017; every layer's norm stands in the way of what goes around.
 
     >>> import numpy as np
@@ -110,13 +110,13 @@ def post_norm(
     """
     Y, inside = sublayer(X)
     Z, normed = layer_norm(X + Y, *norm)
-    return Z, AroundCache(normed, inside)
+    return Z, ResidualCache(normed, inside)
 
 
 @checked
 @where(d="d_model")
 def post_norm_backward(
-    dZ: Float[Array, "*b d_model"], cache: AroundCache, sublayer_backward: SublayerBackward
+    dZ: Float[Array, "*b d_model"], cache: ResidualCache, sublayer_backward: SublayerBackward
 ) -> tuple[Float[Array, "*b d_model"], NormParameters, Any]:
     """dX, dnorm and the gradients of the sublayer: what arrives passes the norm first, then splits."""
     dS, *d_norm = layer_norm_backward(dZ, cache.norm)

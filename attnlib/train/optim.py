@@ -11,8 +11,12 @@ import torch
 from torch import nn
 
 from attnlib import rules
+from attnlib.nn.positional import LearnedPositions
+from attnlib.nn.relative import OffsetBias
 from attnlib.reference.optim import BROWN_2020
 from attnlib.shapes import Number, checked
+
+TABLES = (nn.Embedding, LearnedPositions, OffsetBias)  # their `weight` is looked up, not multiplied with
 
 
 @checked
@@ -26,7 +30,7 @@ def decay_groups(model: nn.Module, decay: Number[float, "0.."]) -> list[dict[str
     >>> [sum(one.numel() for one in group["params"]) for group in decay_groups(model, 0.1)]
     [12, 37]
     """
-    tables = {id(one.weight) for one in model.modules() if isinstance(one, nn.Embedding)}
+    tables = {id(one.weight) for one in model.modules() if isinstance(one, TABLES)}
     learned = [one for one in model.parameters() if one.requires_grad]
     decays = [one for one in learned if one.ndim > 1 and id(one) not in tables]
     spared = [one for one in learned if one.ndim < 2 or id(one) in tables]

@@ -20,7 +20,8 @@ from torch.optim.lr_scheduler import LambdaLR
 from attnlib import rules
 from attnlib.data.bpe.files import load_tokenizer, save_tokenizer
 from attnlib.data.bpe.tokenizer import Tokenizer, train_tokenizer
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig, stored_config
+from attnlib.models.gpt import GPT
 from attnlib.reference.optim import BROWN_2020
 from attnlib.reference.schedules import cosine
 from attnlib.shapes import Array, Int
@@ -87,14 +88,14 @@ def texts_of(path: Path) -> list[str]:
     return texts
 
 
-def config_of(depth: int, vocab: int) -> GPTConfig:
+def config_of(depth: int, vocab: int) -> ModelConfig:
     """The model of a depth.
 
     >>> config_of(2, 500).d_model, config_of(2, 500).n_heads
     (128, 2)
     """
-    return GPTConfig(
-        vocab, longest=N, d_model=64 * depth, n_heads=depth, n_layers=depth, positions="rotary", dropout=0.1
+    return ModelConfig(
+        vocab, context=N, d_model=64 * depth, n_heads=depth, n_layers=depth, positions="rotary", dropout=0.1
     )
 
 
@@ -159,7 +160,9 @@ def train(
     crew          workers who share each batch; by default this process is alone
     """
     torch.manual_seed(0)
-    model = GPT(GPTConfig(**json.loads((folder / "settings.json").read_text())["config"])).to(device().where)
+    model = GPT(stored_config(json.loads((folder / "settings.json").read_text())["config"])).to(
+        device().where
+    )
     if recomputed:
         recompute(model.blocks)
     rate = 3e-3 * min(1.0, 4 / plan.depth)
@@ -216,6 +219,6 @@ def trained(folder: Path) -> tuple[GPT, Tokenizer]:
             f"generate: a training must have come to its first checkpoint; got none in {folder}."
         )
     settings: dict[str, Any] = json.loads(file.read_text())
-    model = GPT(GPTConfig(**settings["config"]))
+    model = GPT(stored_config(settings["config"]))
     model.load_state_dict(found.state["held_out"]["best"] or found.state["model"])
     return model.to(device().where).eval(), load_tokenizer(folder)

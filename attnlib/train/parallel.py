@@ -25,7 +25,8 @@ from torch.distributed.tensor.parallel import (
 from torch.nn.parallel import DistributedDataParallel
 
 from attnlib import rules
-from attnlib.models.gpt import GPT, GPTConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.gpt import GPT
 
 SCHEDULES = {"GPipe": ScheduleGPipe, "1F1B": Schedule1F1B}
 
@@ -84,7 +85,7 @@ def tensor_parallel(model: GPT, mesh: DeviceMesh) -> GPT:
     return model
 
 
-def _can_be_split(config: GPTConfig, p: int) -> None:
+def _can_be_split(config: ModelConfig, p: int) -> None:
     """Whether p workers can share the heads, and say the same of everything else."""
     for name in ("n_heads", "n_kv_heads"):
         rules.splits_evenly(
@@ -105,22 +106,16 @@ class Stage(nn.Module):
         super().__init__()
         n_layers = len(model.blocks)
         which = range(n_layers * stage // n_stages, n_layers * (stage + 1) // n_stages)
-        first, last = stage == 0, stage == n_stages - 1
-        self.embed, self.places = (model.embed, model.places) if first else (None, None)
-        self.dropout, self.turn = model.dropout, model.turn
-        self.blocks = nn.ModuleDict({str(i): model.blocks[i] for i in which})
-        self.norm, self.unembed = (model.norm, model.unembed) if last else (None, None)
+        parts = dict(model.named_children())
+        before = ("embed", "places", "dropout") if stage == 0 else ()
+        after = ("norm", "unembed") if stage == n_stages - 1 else ()
+        self.names = (*before, "blocks", *after)
+        for name in self.names:
+            self.add_module(name, model.blocks.part(which) if name == "blocks" else parts[name])
 
     def forward(self, X: Tensor) -> Tensor:
-        if self.embed is not None:
-            X = self.embed(X)
-            if self.places is not None:
-                X = X + self.places.weight[: X.shape[1]]
-            X = self.dropout(X)
-        for block in self.blocks.values():
-            X = block(X, positions=self.turn)
-        if self.norm is not None and self.unembed is not None:
-            X = self.unembed(self.norm(X))
+        for name in self.names:
+            X = getattr(self, name)(X)
         return X
 
 

@@ -13,7 +13,8 @@ from torch import nn
 
 from attnlib.data.offsets import OffsetsTask
 from attnlib.data.tasks import MarkedTask, SequenceTask
-from attnlib.models.stack import Stack, StackConfig
+from attnlib.models.config import ModelConfig
+from attnlib.models.stack import Stack
 from attnlib.shapes import Bool, Float, Int
 from attnlib.train.fit import fit
 
@@ -72,7 +73,7 @@ def fresh(make: Callable[[int], Task], seed: int) -> Iterator[Examples]:
 
 
 def train_stack(
-    config: StackConfig,
+    config: ModelConfig,
     make: Callable[[int], Task],
     *,
     steps: int,

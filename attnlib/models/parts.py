@@ -1,0 +1,164 @@
+"""The parts of a transformer by the names that a config gives them, and the stack of blocks made of them.
+
+Book: Chapter 4. The tables are where a model is varied: another mixer, another feed-forward network or another bias on
+the scores is a function and a row, and no forward asks which one it is. A row takes the config and returns the part.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from attnlib.nn.block import BlockStack, no_bias, no_window, window
+from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.nn.positional import (
+    IndexPositions,
+    LearnedPositions,
+    NoPositions,
+    NormalisedIndexPositions,
+    Rotary,
+    SinusoidalPositions,
+)
+from attnlib.nn.relative import Alibi, OffsetBias, clipped, t5_buckets
+from attnlib.nn.transformer import ACTIVATIONS, ORDERS, Block, FeedForward
+
+if TYPE_CHECKING:
+    from attnlib.models.config import ModelConfig
+
+Part = Callable[["ModelConfig"], Any]
+
+
+# Positions: what is added to the tokens' vectors, and what rotates queries and keys.
+
+
+def no_rotation(config: "ModelConfig") -> None:
+    """Queries and keys stay as they are."""
+
+
+def rotation(config: "ModelConfig") -> Rotary:
+    d_k = config.d_k or config.d_model // config.n_heads
+    return Rotary(d_k, context=config.context, base=config.base, layout=config.layout)
+
+
+POSITIONS: dict[str, tuple[type[nn.Module], Part]] = {
+    "learned": (LearnedPositions, no_rotation),
+    "rotary": (NoPositions, rotation),
+    "none": (NoPositions, no_rotation),
+    "sinusoids": (SinusoidalPositions, no_rotation),
+    "index": (IndexPositions, no_rotation),
+    "normalised": (NormalisedIndexPositions, no_rotation),
+}
+
+
+def positions_of(config: "ModelConfig") -> nn.Module:
+    """What tells a token's vector where it stands."""
+    added, _ = POSITIONS[config.positions]
+    return added(config.context, config.d_model)
+
+
+# Biases on the scores, one number for each distance.
+
+
+def offsets(config: "ModelConfig") -> OffsetBias:
+    """A learned number for each distance up to `farthest`."""
+    return OffsetBias(config.n_heads, 2 * config.farthest + 1, partial(clipped, most=config.farthest))
+
+
+def t5(config: "ModelConfig") -> OffsetBias:
+    """A learned number for each of T5's 32 rows."""
+    rows = partial(t5_buckets, buckets=32, farthest=config.farthest, both=not config.causal)
+    return OffsetBias(config.n_heads, 32, rows)
+
+
+SCORE_BIASES: dict[str, Part] = {
+    "none": lambda config: no_bias,
+    "alibi": lambda config: Alibi(config.n_heads),
+    "offsets": offsets,
+    "t5": t5,
+}
+
+# Norms.
+
+NORMS: dict[str, Callable[..., nn.Module]] = {
+    "layer": nn.LayerNorm,
+    "rms": nn.RMSNorm,
+    "none": nn.Identity,
+}
+
+
+def norm_of(config: "ModelConfig") -> Callable[[int], nn.Module]:
+    return partial(NORMS[config.norm], eps=config.eps)
+
+
+def last_norm_of(config: "ModelConfig") -> nn.Module:
+    """The norm before the scores; after a post-norm block there is none, because the block ends with one."""
+    return nn.Identity() if config.order == "post" else norm_of(config)(config.d_model)
+
+
+# Sublayers: a mixer carries information from position to position, a feed-forward network works on each alone.
+
+
+def attention(config: "ModelConfig", causal: bool) -> MultiHeadAttention:
+    return MultiHeadAttention(
+        d_model=config.d_model,
+        n_heads=config.n_heads,
+        n_kv_heads=config.n_kv_heads,
+        d_k=config.d_k,
+        bias=config.bias,
+        causal=causal,
+        dropout=config.dropout,
+        norm=norm_of(config) if config.qk_norm else None,
+    )
+
+
+def dense(config: "ModelConfig") -> FeedForward:
+    return FeedForward(
+        d_model=config.d_model,
+        d_hidden=config.d_hidden or 4 * config.d_model,
+        activation=config.activation,
+        gated=config.gated,
+        bias=config.bias,
+        dropout=config.dropout,
+    )
+
+
+# A mixer under the name of its kind of sublayer, see `attnlib.nn.transformer.SUBLAYERS`.
+MIXERS: dict[str, Part] = {
+    "attention": lambda config: {"attention": attention(config, config.causal)},
+    "none": lambda config: {},
+}
+FEED_FORWARDS: dict[str, Part] = {"dense": dense, "none": lambda config: None}
+PARTS: dict[str, Any] = {
+    "positions": POSITIONS,
+    "score_bias": SCORE_BIASES,
+    "norm": NORMS,
+    "order": ORDERS,
+    "mixer": MIXERS,
+    "feed_forward": FEED_FORWARDS,
+    "activation": ACTIVATIONS,
+}
+
+
+def block_of(config: "ModelConfig") -> Block:
+    """One layer: its mixer, attention to a source where there is one, and its feed-forward network."""
+    return Block(
+        **MIXERS[config.mixer](config),
+        cross=attention(config, causal=False) if config.cross else None,
+        feed_forward=FEED_FORWARDS[config.feed_forward](config),
+        norm=norm_of(config),
+        order=config.order,
+        dropout=config.dropout,
+    )
+
+
+def stack_of(config: "ModelConfig") -> BlockStack:
+    """The blocks, and what all of them share."""
+    _, rotate = POSITIONS[config.positions]
+    after = 0 if config.causal else config.window
+    return BlockStack(
+        [block_of(config) for _ in range(config.n_layers)],
+        rotate=rotate(config),
+        score_bias=SCORE_BIASES[config.score_bias](config),
+        near=no_window if config.window is None else window(config.window, after or 0),
+    )
