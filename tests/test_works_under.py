@@ -34,7 +34,7 @@ from attnlib.models.seq2seq import (
 )
 from attnlib.models.stack import Stack, stack_config
 from attnlib.nn.attention import AttentionLayer
-from attnlib.nn.block import BlockStack, window
+from attnlib.nn.block import BlockStack
 from attnlib.nn.cache import KVCache
 from attnlib.nn.convolution import ConvolvedFeedForward
 from attnlib.nn.depth import StochasticDepth
@@ -144,7 +144,7 @@ def stack_of_blocks():
         [post_norm_block() for _ in range(2)],
         rotate=Rotary(4, context=8),
         score_bias=Alibi(2),
-        near=window(1, 2),
+        window=(1, 2),
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
-from attnlib.nn.block import BlockStack, no_bias, no_window, window
+from attnlib.nn.block import BlockStack
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.positional import (
     IndexPositions,
@@ -72,7 +72,7 @@ def t5(config: "ModelConfig") -> OffsetBias:
 
 
 SCORE_BIASES: dict[str, Part] = {
-    "none": lambda config: no_bias,
+    "none": lambda config: None,
     "alibi": lambda config: Alibi(config.n_heads),
     "offsets": offsets,
     "t5": t5,
@@ -160,5 +160,5 @@ def stack_of(config: "ModelConfig") -> BlockStack:
         [block_of(config) for _ in range(config.n_layers)],
         rotate=rotate(config),
         score_bias=SCORE_BIASES[config.score_bias](config),
-        near=no_window if config.window is None else window(config.window, after or 0),
+        window=None if config.window is None else (config.window, after or 0),
     )

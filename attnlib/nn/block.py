@@ -18,24 +18,19 @@ from attnlib.shapes import Bool, Float
 ScoreBias = Callable[
     [int, int], Tensor | None
 ]  # of m queries, the last of n positions, and n keys: (h, m, n)
-Window = Callable[[Tensor, int, Tensor | None], Tensor | None]  # of X, n keys and the mask that was given
 
 
-def no_bias(m: int, n: int) -> None:
+def _no_bias(m: int, n: int) -> None:
     """Nothing is added to the scores."""
 
 
-def no_window(X: Tensor, n: int, mask: Tensor | None) -> Tensor | None:
+def _everywhere(X: Tensor, n: int, mask: Tensor | None) -> Tensor | None:
     """The mask as it was given."""
     return mask
 
 
-def window(before: int, after: int = 0) -> Window:
-    """Each position sees `before` neighbours on its left and `after` on its right, of those that the mask allows."""
-    return partial(_within, before, after)
-
-
 def _within(before: int, after: int, X: Tensor, n: int, mask: Tensor | None) -> Bool[Tensor, "*b m n"]:
+    """Of the n positions that the mask allows, those near each of the last ones, which X are."""
     near = window_mask(n, before, after, device=X.device)[n - X.shape[-2] :]
     return near if mask is None else near & mask
 
@@ -45,7 +40,7 @@ class BlockStack(nn.Module):
 
     rotate        what turns the queries and keys of every block, as `attnlib.nn.positional.Rotary` does
     score_bias    what is added to the scores of every block, as `attnlib.nn.relative.Alibi` does
-    near          which neighbours every block may see: `window(before, after)`
+    window        how many neighbours on its left and on its right each position sees; by default all
     first         the number of the first block: of a part of a larger stack
     """
 
@@ -54,8 +49,8 @@ class BlockStack(nn.Module):
         blocks: Iterable[nn.Module],
         *,
         rotate: Rotate | None = None,
-        score_bias: ScoreBias = no_bias,
-        near: Window = no_window,
+        score_bias: ScoreBias | None = None,
+        window: tuple[int, int] | None = None,
         first: int = 0,
     ) -> None:
         super().__init__()
@@ -63,7 +58,8 @@ class BlockStack(nn.Module):
         for i, block in enumerate(blocks, start=first):
             self.numbers.append(str(i))
             self.add_module(str(i), block)
-        self.rotate, self.score_bias, self.near = rotate, score_bias, near
+        self.rotate, self.score_bias, self.window = rotate, score_bias or _no_bias, window
+        self.near = _everywhere if window is None else partial(_within, *window)
 
     def forward(
         self,
@@ -93,7 +89,7 @@ class BlockStack(nn.Module):
     def part(self, which: range) -> "BlockStack":
         """Some of the blocks in a row, under the numbers that they have here: a stage of a pipeline."""
         blocks = [self[i] for i in which]
-        shared = {"rotate": self.rotate, "score_bias": self.score_bias, "near": self.near}
+        shared: dict[str, Any] = {"rotate": self.rotate, "score_bias": self.score_bias, "window": self.window}
         return BlockStack(blocks, **shared, first=which.start)
 
     def __len__(self) -> int:

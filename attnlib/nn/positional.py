@@ -124,11 +124,11 @@ class Rotary(nn.Module):
 
     def forward(self, X: Float[Tensor, "*b n d_k"], first: int = 0) -> Float[Tensor, "*b n d_k"]:
         end = first + X.shape[-2]
-        within_context("rotary", end, self.context)
+        _within_context("rotary", end, self.context)
         return self.rotated(X, self.cos[first:end].to(X.dtype), self.sin[first:end].to(X.dtype))
 
 
-def within_context(who: str, end: int, context: int) -> None:
+def _within_context(who: str, end: int, context: int) -> None:
     """Says it where there are more positions than the model was built for."""
     then = "Keep the last ones, or build the model with a larger `context`."
     rules.must(
@@ -164,7 +164,7 @@ class LearnedPositions(nn.Module):
 
     def forward(self, X: Float[Tensor, "*b n d"], first: int = 0) -> Float[Tensor, "*b n d"]:
         end = first + X.shape[-2]
-        within_context("learned positions", end, len(self.weight))
+        _within_context("learned positions", end, len(self.weight))
         return X + self.weight[first:end]
 
 
@@ -179,7 +179,7 @@ class SinusoidalPositions(nn.Module):
 
     def forward(self, X: Float[Tensor, "*b n d"], first: int = 0) -> Float[Tensor, "*b n d"]:
         end = first + X.shape[-2]
-        within_context("sinusoids", end, len(self.waves))
+        _within_context("sinusoids", end, len(self.waves))
         return X + self.waves[first:end].to(X.dtype)
 
 

@@ -19,7 +19,7 @@ from attnlib.shapes import Float, Number, checked
 Map = Callable[[Tensor], Tensor]
 
 
-def unchanged(A: Tensor) -> Tensor:
+def _unchanged(A: Tensor) -> Tensor:
     """No activation function: two maps one after another are a map."""
     return A
 
@@ -30,7 +30,7 @@ ACTIVATIONS = {
     "gelu_tanh": gelu_tanh,
     "swish": swish,
     "sigmoid": sigmoid,
-    "none": unchanged,
+    "none": _unchanged,
 }
 
 
@@ -95,7 +95,7 @@ class FeedForward(nn.Module):
         super().__init__()
         rules.one_of("feed_forward", "activation", activation, ACTIVATIONS)
         self.d_model, self.activation = d_model, ACTIVATIONS[activation]
-        self.hidden = gated_layer if gated else plain_layer
+        self.hidden = _gated if gated else _plain
         self.W_1 = nn.Linear(d_model, d_hidden, bias=bias)
         self.W_G = nn.Linear(d_model, d_hidden, bias=bias) if gated else None
         self.W_2 = nn.Linear(d_hidden, d_model, bias=bias)
@@ -105,12 +105,12 @@ class FeedForward(nn.Module):
         return self.dropout(self.W_2(self.hidden(self, X)))
 
 
-def plain_layer(network: Any, X: Tensor) -> Tensor:
+def _plain(network: Any, X: Tensor) -> Tensor:
     """The hidden layer of a `FeedForward`."""
     return network.activation(network.W_1(X))
 
 
-def gated_layer(network: Any, X: Tensor) -> Tensor:
+def _gated(network: Any, X: Tensor) -> Tensor:
     """That of a gated one: the activated map is multiplied with a second one."""
     return network.activation(network.W_G(X)) * network.W_1(X)
 
