@@ -186,6 +186,6 @@ def test_it_takes_at_most_three_times_as_long_as_its_twin(record_property):
 @pytest.mark.bad_input
 def test_a_text_that_is_too_long_is_named():
     with pytest.raises(
-        ValueError, match="language_model: every token needs a place; got 6 tokens for context=5."
+        ValueError, match="language_model: every token needs a position; got 6 tokens for context=5."
     ):
         gpt.language_model(np.zeros((1, 6), dtype=int), first(), HEADS)

@@ -53,7 +53,7 @@ def parameters(config: ModelConfig) -> int:
 
 
 def multiplications(config: ModelConfig, n: int, read: int = 0) -> int:
-    """Multiply-adds forward for n tokens of one text behind `read` that a cache holds; eq-multiplications.
+    """Multiply-adds forward for n tokens of one text after `read` that a cache holds; eq-multiplications.
 
     Each token meets each matrix once. The scores and the average of attention are n (read + n) for each number of the
     queries, twice: the half that a causal mask hides is counted, too.
@@ -65,9 +65,9 @@ def multiplications(config: ModelConfig, n: int, read: int = 0) -> int:
 def activations(config: ModelConfig, b: int, n: int) -> int:
     """Numbers that a training step keeps from forward to backward, for b texts of n tokens; eq-activations.
 
-    Of a plain block with layer norms: the stream twice, what the two norms said and their means and deviations,
-    queries, keys and values, what the heads said and the logarithm of each head's sum, and the hidden numbers before
-    and behind the bend. Behind the blocks: the stream, what the last norm said, and log-probabilities.
+    Of a plain block with layer norms: the stream twice, the outputs of the two norms and their means and deviations,
+    queries, keys and values, the outputs of the heads and the logarithm of each head's sum, and the hidden layer
+    before and after the activation. After the blocks: the stream, the output of the last norm, and log-probabilities.
     """
     queries, keys, hidden = widths(config)
     d = config.d_model
@@ -107,7 +107,7 @@ def days(n_parameters: float, tokens: float, flops: float, utilisation: float) -
 
 
 class Published(NamedTuple):
-    """A model that is known by its size: what it is said to have, and what a count of its matrices needs."""
+    """A published model: how many parameters its authors state, and what is needed to count its matrices."""
 
     name: str
     n_layers: int

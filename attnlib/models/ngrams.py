@@ -1,4 +1,4 @@
-"""N-grams: what has come next so far behind the last few tokens, counted. The cheapest language model.
+"""N-grams: how often each token has followed the last few, counted. The cheapest language model.
 
 Chapter 4 drafts with it (guess-and-check). Counts of a long context are mixed with those of a shorter one: from each
 count a discount is taken away, and what that leaves over goes to the shorter context.
@@ -17,7 +17,7 @@ class NGrams:
     """Counts of up to `order` tokens in a row, for `attnlib.decode`.
 
     >>> model = NGrams(np.array([0, 1, 0, 1, 0, 2]), vocab=3, order=2, discount=0.5)
-    >>> np.exp(model(np.array([[0]]))).round(3)  # behind 0 stood 1 twice and 2 once
+    >>> np.exp(model(np.array([[0]]))).round(3)  # after 0 came 1 twice and 2 once
     array([[0.167, 0.611, 0.222]])
     """
 

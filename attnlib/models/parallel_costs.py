@@ -11,7 +11,7 @@ from attnlib.models.costs import parameters
 
 
 def rest(config: ModelConfig) -> int:
-    """The parameters outside the blocks: tables, places and the last norm."""
+    """The parameters outside the blocks: the tables of tokens and positions, and the last norm."""
     places = config.context if config.positions == "learned" else 0
     tables = config.vocab * (1 if config.tied else 2)
     return config.d_model * (places + tables + (2 if config.norm == "layer" else 1))
@@ -34,12 +34,12 @@ def fully_sharded_bytes(config: ModelConfig, p: int, size: int = 4) -> float:
 
 
 def tensor_parallel_bytes(config: ModelConfig, p: int, tokens: int, size: int = 4) -> float:
-    """Four all-reduces a layer, of a vector for each token: behind each sublayer, and back again."""
+    """Four all-reduces a layer, of a vector for each token: after each sublayer, forward and backward."""
     return 4 * config.n_layers * 2 * (p - 1) / p * activations(config, tokens, size)
 
 
 def pipeline_bytes(config: ModelConfig, p: int, tokens: int, size: int = 4) -> float:
-    """A vector for each token to the next worker, and its slope back: twice of a worker in the middle."""
+    """A vector for each token to the next worker, and its gradient back: twice for a worker in the middle."""
     return min(p - 1, 2) * activations(config, tokens, size)
 
 

@@ -81,7 +81,7 @@ def take_published(model: GPT, published: dict[str, Tensor], source: str = "para
         name: tensor for key in published for name, tensor in _places(key, published[key], source).items()
     }
     if "unembed.weight" in given and "unembed.weight" not in wanted:
-        del given["unembed.weight"]  # tied: the file says the same table twice
+        del given["unembed.weight"]  # tied: the file has the same table twice
     for name, parameter in wanted.items():
         if name not in given:
             raise ValueError(f"load_published: the model needs {name}; {source} has nothing for it.")

@@ -17,11 +17,11 @@ from attnlib.models.pretrained import read, take_published
 
 SOURCE = "https://huggingface.co/openai-community/gpt2/resolve/main"
 FILES = ("vocab.json", "merges.txt", "model.safetensors")
-D_HEAD = 64  # of every published GPT-2; no shape says it
+D_HEAD = 64  # of every published GPT-2; it cannot be read off the shapes
 
 
 def gpt2_config(published: dict[str, Tensor], d_head: int = D_HEAD) -> ModelConfig:
-    """What the shapes say of a model with GPT-2's names; the width of a head is not among it, so it must be told."""
+    """The config that follows from the shapes of a file of GPT-2; the width of a head does not, so it is given."""
     named = {name.removeprefix("transformer."): W for name, W in published.items()}
     vocab, d_model = named["wte.weight"].shape
     return ModelConfig(
@@ -43,7 +43,7 @@ def load_gpt2(folder: str | Path, d_head: int = D_HEAD) -> tuple[GPT, Tokenizer]
 
 
 def fetch_gpt2(folder: str | Path, source: str = SOURCE) -> Path:
-    """Those of the three files that are not there yet; says first how large they are. A half file leaves nothing."""
+    """Fetch the files that are missing, and print their sizes; a file appears only when it is complete."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name in FILES:
@@ -58,7 +58,7 @@ def fetch_gpt2(folder: str | Path, source: str = SOURCE) -> Path:
 
 
 def published_folder() -> Path | None:
-    """Where GPT-2 is: fetched on Colab; elsewhere what ATTNLIB_GPT2 names; else nowhere, and a sentence says so."""
+    """The folder of GPT-2: fetched on Colab, elsewhere named by ATTNLIB_GPT2; without either None, and a sentence."""
     named = os.environ.get("ATTNLIB_GPT2")
     if named:
         return Path(named)

@@ -47,7 +47,7 @@ class Seq2SeqConfig:
 
 
 class Memory(NamedTuple):
-    """What the encoder leaves behind: a state per source token, which ones are real, and one summary of all."""
+    """The output of the encoder: a state per source token, which ones are real, and one summary of all."""
 
     H: Float[Tensor, "b n d_hidden"]
     mask: Bool[Tensor, "b n"]
@@ -186,7 +186,7 @@ class Seq2Seq(nn.Module):
     def read(
         self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"]
     ) -> tuple[Memory, Float[Tensor, "b d_hidden"]]:
-        """What the encoder leaves behind, and the decoder's first state made from its summary."""
+        """The output of the encoder, and the decoder's first state, made from its summary."""
         if not bool((source_mask[:, 1:] <= source_mask[:, :-1]).all() & source_mask[:, 0].all()):
             raise ValueError(
                 "Seq2Seq: source_mask must be True for the real tokens, which come first; pad at the end."

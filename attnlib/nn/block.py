@@ -38,7 +38,7 @@ def _within(before: int, after: int, X: Tensor, n: int, mask: Tensor | None) -> 
 class BlockStack(nn.Module):
     """Blocks one after another. They are numbered: the parameters of the first one are `0.norm_1.weight` and so on.
 
-    rotate        what turns the queries and keys of every block, as `attnlib.nn.positional.Rotary` does
+    rotate        what rotates the queries and keys of every block, as `attnlib.nn.positional.Rotary` does
     score_bias    what is added to the scores of every block, as `attnlib.nn.relative.Alibi` does
     window        how many neighbours on its left and on its right each position sees; by default all
     first         the number of the first block: of a part of a larger stack

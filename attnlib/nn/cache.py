@@ -14,7 +14,7 @@ from attnlib import rules
 from attnlib.shapes import Float, Int, Number, checked
 
 Pair = tuple[Float[Tensor, "*b g n d_k"], Float[Tensor, "*b g n d_v"]]
-SMALLEST = 16  # positions that a growing cache has room for at first
+SMALLEST = 16  # positions for which a growing cache takes memory at first
 
 
 class KVCache:
@@ -37,7 +37,7 @@ class KVCache:
     def __init__(self, capacity: Number[int, "1.."] | None = None) -> None:
         self.capacity = capacity
         self.length = 0
-        self._held: Pair | None = None  # with room behind the first `length` positions
+        self._held: Pair | None = None  # the first `length` positions are filled
         self._next: tuple[Pair, int] | None = None
 
     def __len__(self) -> int:
@@ -64,7 +64,7 @@ class KVCache:
         return 0 if self._held is None else self._held[0].shape[-2]
 
     def extended(self, K: Tensor, V: Tensor) -> Pair:
-        """Everything held, with new positions behind it; `keep` makes them stay."""
+        """Everything held, with new positions after it; `keep` makes them stay."""
         n = self.length + K.shape[-2]
         if self.capacity is not None and n > self.capacity:
             raise ValueError(
@@ -96,7 +96,7 @@ class KVCache:
     def reorder(self, order: Int[Tensor, "k"]) -> None:
         """Sequence i goes on from what sequence order[i] was: what a beam search keeps, as often as it keeps it.
 
-        What stays in its place is not copied, nor is room that is still empty.
+        A sequence that keeps its row is not copied, nor is memory that is still empty.
         """
         if self._held is None or self._held[0].dim() < 4:
             raise ValueError("KVCache.reorder: there must be a batch of sequences to choose from; got none.")

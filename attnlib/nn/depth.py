@@ -1,4 +1,4 @@
-"""The twin of `attnlib.reference.depth` (book: Chapter 5): a sublayer is left out for some sequences in training."""
+"""The twin of `attnlib.reference.depth` (book: Chapter 5): for some sequences a sublayer is left out in training."""
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,7 @@ def stochastic_depth(
 
 
 class StochasticDepth(nn.Module):
-    """What passes is left out while training for a share `rate` of the sequences; `Block` has one behind each sublayer.
+    """Zeros for a share `rate` of the sequences while training; `Block` has one after each sublayer.
 
     >>> layer = StochasticDepth(0.5)
     >>> sorted(set(layer(torch.ones(100, 1, 2)).flatten().tolist())), layer.eval()(torch.ones(1, 2))

@@ -11,8 +11,8 @@
     multihead   several attentions side by side             grouped     heads that share keys and values
     gates       a factor on each head, and its slope     norm        vectors of one size, between layers
     activations the bends of a feed-forward network      glu         gates in it
-    convolution a look at the neighbours in it           transformer the network, and the ways around a sublayer
-    block       attention and network, each with its norm and its way around; stacks
+    convolution a look at the neighbours in it           transformer the network, and residual connections
+    block       attention and network, each with norm and residual; stacks
     decoder_block   the same, with the memory of a source between them
     depth       sublayers that are left out in training  embedding   from tokens to vectors and back to scores
     positional  where a token stands                     sampling    which token comes next

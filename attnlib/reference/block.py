@@ -1,4 +1,4 @@
-"""A whole block, forward and backward: attention and a feed-forward network, each with its norm and a way around it.
+"""A whole block, forward and backward: attention and a feed-forward network, each with norm and residual connection.
 
 The book derives it in eq-pre-norm and eq-post-norm (Chapter 4). The twin, where autograd does the backward, is
 `attnlib.nn.transformer.Block`.
@@ -52,12 +52,12 @@ def _block(
         return feed_forward(Z, parameters.feed_forward)
 
     Z, attended = residual(X, parameters.norm_1, attention)
-    Y, thought = residual(Z, parameters.norm_2, network)
-    return Y, BlockCache(X, [attended, thought])
+    Y, mapped = residual(Z, parameters.norm_2, network)
+    return Y, BlockCache(X, [attended, mapped])
 
 
 def _attention_backward(dY: Array, cache: MultiHeadCache) -> tuple[Array, MultiHeadParameters]:
-    """Of self-attention: the one input asks and is the source, so its two gradients add up."""
+    """Of self-attention: queries and keys come from one input, so its two gradients add up."""
     dX, dsource, d_parameters = multi_head_attention_backward(dY, cache)
     return dX + dsource, d_parameters
 
@@ -69,8 +69,8 @@ def _block_backward(
     rules.must(
         whole, "block_backward", f"the cache must be what the forward returned; got {type(cache.residuals)}."
     )
-    attended, thought = cache.residuals
-    dZ, d_norm_2, d_network = residual_backward(dY, thought, feed_forward_backward)
+    attended, mapped = cache.residuals
+    dZ, d_norm_2, d_network = residual_backward(dY, mapped, feed_forward_backward)
     dX, d_norm_1, d_attention = residual_backward(dZ, attended, _attention_backward)
     return dX, BlockParameters(d_norm_1, d_attention, d_norm_2, d_network)
 
@@ -123,7 +123,7 @@ def block_stack(
     n_heads: Number[int, "1.."],
     mask: Bool[Array, "*#b #n #n"] | None = None,
 ) -> tuple[Float[Array, "*b n d_model"], list[BlockCache]]:
-    """Blocks one behind the other, each with its parameters; the last norm of a pre-norm model is not among them."""
+    """Blocks one after another, each with its parameters; the last norm of a pre-norm model is not among them."""
     caches = []
     for parameters in layers:
         X, cache = block(X, parameters, n_heads, mask)

@@ -1,4 +1,4 @@
-"""A block of a decoder, forward and backward: what was said so far, the memory of a source, and a network on both.
+"""A block of a decoder, forward and backward: attention to the target so far, to the memory of a source, and a network.
 
 The book derives it in eq-decoder-block and eq-cross-projections (Chapter 4). The memory is what an encoder, a
 `block_stack`, made of the source. The twin, where autograd does the backward, is `attnlib.nn.decoder_block`.
@@ -58,10 +58,10 @@ def _decoder_block(
     def network(Z: Array) -> tuple[Array, Any]:
         return feed_forward(Z, parameters.feed_forward)
 
-    Z, heard = residual(X, parameters.norm_1, attention)
+    Z, attended = residual(X, parameters.norm_1, attention)
     C, read = residual(Z, parameters.norm_2, cross)
-    Y, thought = residual(C, parameters.norm_3, network)
-    return Y, DecoderBlockCache(X, memory, [heard, read, thought])  # eq-decoder-block
+    Y, mapped = residual(C, parameters.norm_3, network)
+    return Y, DecoderBlockCache(X, memory, [attended, read, mapped])  # eq-decoder-block
 
 
 def _cross_backward(dY: Array, cache: MultiHeadCache) -> tuple[Array, tuple[Array, MultiHeadParameters]]:
@@ -76,10 +76,10 @@ def _decoder_block_backward(
     whole = len(cache.residuals) == 3 and all(isinstance(part, ResidualCache) for part in cache.residuals)
     came = f"the cache must be what the forward returned; got {type(cache.residuals)}."
     rules.must(whole, "decoder_block_backward", came)
-    heard, read, thought = cache.residuals
-    dC, d_norm_3, d_network = residual_backward(dY, thought, feed_forward_backward)
+    attended, read, mapped = cache.residuals
+    dC, d_norm_3, d_network = residual_backward(dY, mapped, feed_forward_backward)
     dZ, d_norm_2, (d_memory, d_cross) = residual_backward(dC, read, _cross_backward)
-    dX, d_norm_1, d_attention = residual_backward(dZ, heard, _attention_backward)
+    dX, d_norm_1, d_attention = residual_backward(dZ, attended, _attention_backward)
     return dX, d_memory, DecoderBlockParameters(d_norm_1, d_attention, d_norm_2, d_cross, d_norm_3, d_network)
 
 
@@ -95,7 +95,7 @@ def pre_norm_decoder_block(
 ) -> tuple[Float[Array, "*b m d_model"], DecoderBlockCache]:
     """Attention within X, attention to the memory, a network: each reads through its norm, and adds (eq-decoder-block).
 
-    mask           who may look where within X: `causal_mask`, for a decoder that says one token after the other
+    mask           which positions of X each one sees: `causal_mask`, for a decoder that writes token after token
     source_mask    which positions of the memory may be read: padding is not
     """
     return _decoder_block(pre_norm, X, memory, parameters, n_heads, mask, source_mask)  # eq-pre-norm
@@ -119,7 +119,7 @@ def post_norm_decoder_block(
     mask: Bool[Array, "*#b #m #m"] | None = None,
     source_mask: Bool[Array, "*#b #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b m d_model"], DecoderBlockCache]:
-    """The same three parts with the norm behind each sum (eq-decoder-block): the order of 2017."""
+    """The same three sublayers with the norm after each sum (eq-decoder-block): the order of 2017."""
     return _decoder_block(post_norm, X, memory, parameters, n_heads, mask, source_mask)  # eq-post-norm
 
 
@@ -141,7 +141,7 @@ def decoder_stack(
     mask: Bool[Array, "*#b #m #m"] | None = None,
     source_mask: Bool[Array, "*#b #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b m d_model"], list[DecoderBlockCache]]:
-    """Blocks one behind the other, and all of them read the same memory."""
+    """Blocks one after another, and all of them read the same memory."""
     caches = []
     for parameters in layers:
         X, cache = block(X, memory, parameters, n_heads, mask, source_mask)
@@ -155,7 +155,7 @@ def decoder_stack_backward(
     dY: Float[Array, "*b m d_model"],
     caches: Sequence[DecoderBlockCache],
 ) -> tuple[Float[Array, "*b m d_model"], Float[Array, "*b n d_model"], list[DecoderBlockParameters]]:
-    """dX, dmemory and the gradients of each block's parameters; the memory hears them all."""
+    """dX, dmemory and the gradients of each block's parameters; those of the memory are summed."""
     rules.must(len(caches) > 0, "decoder_stack_backward", "caches must hold one block or more; got none.")
     d_memory: Any = 0.0
     gradients = []

@@ -1,4 +1,4 @@
-"""Stochastic depth: while training, a sublayer is left out for some sequences, and speaks louder for the others.
+"""Stochastic depth: while training, for some sequences a sublayer is left out, and scaled up for the others.
 
 Book: Chapter 5, with the other regularisers. The twin is `attnlib.nn.depth`.
 """

@@ -35,7 +35,7 @@ def embed(
 
 @checked
 def embed_backward(dX: Float[Array, "*b n d_model"], cache: EmbeddingCache) -> Float[Array, "vocab d_model"]:
-    """dE: each row collects from all places where its token stands."""
+    """dE: each row collects from all positions where its token stands."""
     dE = np.zeros_like(cache.E)
     np.add.at(dE, cache.tokens, dX)
     return dE

@@ -1,4 +1,4 @@
-"""A whole language model, its slope, and its training: tokens in, scores of the next token out, and NumPy alone.
+"""A whole language model, its gradient and its training in NumPy alone: tokens in, scores of the next token out.
 
 Chapter 5 derives it. The twin, where autograd does the backward, is `attnlib.models.gpt.GPT` with `activation="relu"`:
 learned positions, norms before the sublayers, and one table for vectors and for scores.
@@ -47,7 +47,7 @@ class GPTParameters(NamedTuple):
     E: Float[Array, "vocab d_model"]
     places: Float[Array, "context d_model"]
     blocks: tuple[BlockParameters, ...]
-    norm: NormParameters  # behind the last block
+    norm: NormParameters  # after the last block
 
 
 @checked
@@ -99,7 +99,7 @@ def _filled(like: Any, arrays: Iterator[Array]) -> Any:
 
 @checked
 def all_arrays(parameters: GPTParameters) -> list[Array]:
-    """The parameters, one array behind the other, for a rule that treats all alike."""
+    """The parameters as a list of arrays, for a rule that treats all alike."""
     return _leaves(parameters)
 
 
@@ -124,7 +124,9 @@ def language_model(
 ) -> tuple[Float[Array, "*b n vocab"], GPTCache]:
     """The scores of what comes next, at every position."""
     n, context = tokens.shape[-1], len(parameters.places)
-    rules.must(n <= context, "language_model", f"every token needs a place; got {n} tokens for {context=}.")
+    rules.must(
+        n <= context, "language_model", f"every token needs a position; got {n} tokens for {context=}."
+    )
     for _, attention, *_ in parameters.blocks:
         for W in attention[:3]:
             rules.splits_evenly("language_model", "the width of a map", W.shape[1], "n_heads", n_heads)
@@ -139,7 +141,7 @@ def language_model(
 
 @checked
 def language_model_backward(dS: Float[Array, "*b n vocab"], cache: GPTCache) -> GPTParameters:
-    """The gradients of all parameters: the steps of the forward, back; the table hears from both of its ends."""
+    """The gradients of all parameters: the steps of the forward, back; the table's is the sum of both of its uses."""
     kinds = [type(part) for part in (*cache.blocks, *cache.ends)]
     whole = kinds == [*[BlockCache] * (len(kinds) - 2), NormCache, TiedCache]
     rules.must(whole, "language_model_backward", f"the cache must be what the forward returned; got {kinds}.")
@@ -167,7 +169,7 @@ def next_token_loss(
 
 
 class Learner(NamedTuple):
-    """A model on its way: its parameters, and what AdamW remembers of each."""
+    """A model in training: its parameters, and AdamW's two averages of each."""
 
     parameters: GPTParameters
     moments: list[AdamState]
@@ -175,7 +177,7 @@ class Learner(NamedTuple):
 
 @checked
 def new_learner(parameters: GPTParameters) -> Learner:
-    """One that has not made a step."""
+    """A model before its first step."""
     return Learner(parameters, [adam_state(array) for array in all_arrays(parameters)])
 
 
@@ -189,7 +191,7 @@ def train_step(
     max_norm: Number[float, "0<.."] = 1.0,
     settings: AdamSettings = BROWN_2020,
 ) -> tuple[float, Learner]:
-    """Forward, backward, a gradient cut to a length, and AdamW: the loss, and who has learned from it.
+    """Forward, backward, a gradient cut to a length, and AdamW: the loss, and the model after the step.
 
     Only the maps of the blocks decay; tables, biases and norms do not.
     """
@@ -200,10 +202,10 @@ def train_step(
         shapes == [W.shape for W in old], "train_step", f"each parameter has moments of its shape; {came}"
     )
     loss, gradients = next_token_loss(rows, learner.parameters, n_heads)
-    slopes = clipped_by_norm(*all_arrays(gradients), longest=max_norm)
+    clipped = clipped_by_norm(*all_arrays(gradients), longest=max_norm)
     tables = [id(table) for table in learner.parameters[:2]]
     shares = [decay if W.ndim > 1 and id(W) not in tables else 0.0 for W in old]
-    each = zip(old, slopes, learner.moments, shares, strict=True)
+    each = zip(old, clipped, learner.moments, shares, strict=True)
     new = [adamw(W, dW, state, rate, share, settings) for W, dW, state, share in each]
     parameters = with_arrays(learner.parameters, [W for W, _ in new])
     return loss, Learner(parameters, [state for _, state in new])

@@ -1,4 +1,4 @@
-"""Where a token stands, told to a model that cannot see it: by numbers that are added, or by turning queries and keys.
+"""Where a token stands, told to a model that cannot see it: by numbers that are added, or by rotating queries and keys.
 
 The book meets eq-simple-index and eq-normalised-index in Chapter 2, and derives eq-sinusoids, eq-shift and eq-relative
 in Chapter 4. The twin, where autograd does the backward, is `attnlib.nn.positional`.
@@ -43,7 +43,7 @@ def wavelengths(d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0) -
 def angles(
     positions: Float[Array, "n"], d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Array, "n pairs"]:
-    """How far the hand of each pair of coordinates has turned at each position.
+    """By which angle each pair of coordinates is rotated at each position.
 
     >>> angles(np.array([0.0, 1.0]), 4).round(4)
     array([[0.  , 0.  ],
@@ -56,7 +56,7 @@ def angles(
 def sinusoids(
     n: Number[int, "1.."], d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Array, "{n} {d}"]:
-    """Sines and cosines of falling frequency, side by side: each pair is a hand of a clock (eq-sinusoids).
+    """Sines and cosines of falling frequency, side by side: each pair goes round like a clock's hand (eq-sinusoids).
 
     >>> sinusoids(2, 2).round(4)
     array([[0.    , 1.    ],
@@ -70,9 +70,9 @@ def sinusoids(
 def rotary(
     X: Float[Array, "*b n 2pairs"], positions: Float[Array, "n"], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Array, "*b n 2pairs"]:
-    """Turn each pair of neighbouring coordinates by its angle at the vector's position (eq-relative).
+    """Rotate each pair of neighbouring coordinates by its angle at the vector's position (eq-relative).
 
-    Queries and keys are turned, values are not: a score then depends on how far apart the two stand, not on where.
+    Queries and keys are rotated, values are not: a score then depends on the distance of the two alone.
 
     >>> rotary(np.array([[1.0, 0.0]]), np.array([np.pi / 2])).round(12)
     array([[0., 1.]])
@@ -85,7 +85,7 @@ def rotary(
 def rotary_backward(
     dY: Float[Array, "*b n 2pairs"], positions: Float[Array, "n"], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Array, "*b n 2pairs"]:
-    """dX: a rotation's transpose turns back."""
+    """dX: a rotation's transpose rotates back."""
     return rotary(dY, -positions, base)
 
 
@@ -115,7 +115,7 @@ def rotary_halves(
 def rotary_halves_backward(
     dY: Float[Array, "*b n 2pairs"], positions: Float[Array, "n"], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Array, "*b n 2pairs"]:
-    """dX: a rotation's transpose turns back."""
+    """dX: a rotation's transpose rotates back."""
     return rotary_halves(dY, -positions, base)
 
 

@@ -1,6 +1,6 @@
 """Where a key stands from its query: numbers that are added to the scores, one for each distance.
 
-Chapter 4 derives them (eq-offset-bias, eq-shaw, eq-alibi). A distance counts how many places before its query a key
+Chapter 4 derives them (eq-offset-bias, eq-shaw, eq-alibi). A distance counts how many positions before its query a key
 stands; it is below zero for keys that come after. The twin, where autograd does the backward, is `attnlib.nn.relative`.
 """
 
@@ -15,7 +15,7 @@ from attnlib.shapes import Array, Float, Int, Number, checked
 
 @checked
 def distances(m: Number[int, "1.."], n: Number[int, "1.."]) -> Int[Array, "{m} {n}"]:
-    """How far each of n keys stands before each of the last m of n places.
+    """How many positions each of n keys stands before each of the last m of them.
 
     >>> distances(2, 3)
     array([[ 1,  0, -1],
@@ -96,7 +96,7 @@ class ShawCache(NamedTuple):
 def shaw_scores(
     Q: Float[Array, "*b m d_k"], R: Float[Array, "rows d_k"], rows: Int[Array, "m n"]
 ) -> tuple[Float[Array, "*b m n"], ShawCache]:
-    """What each query says to the vector of each distance, divided by the root of d_k as the scores are (eq-shaw).
+    """Each query times the vector of each distance, divided by the root of d_k as the scores are (eq-shaw).
 
     A query meets each row of R once, whatever the length: m times rows products, and then they are looked up.
 

@@ -1,4 +1,4 @@
-"""What stands between two layers of attention: a feed-forward network, and a way around each sublayer, with its norm.
+"""Feed-forward networks, and the residual connection of a sublayer with its norm, before it or after the sum.
 
 The book derives it in eq-feed-forward, eq-pre-norm and eq-post-norm (Chapter 4). The twin,
 where autograd does the backward, is `attnlib.nn.transformer`.
@@ -27,8 +27,8 @@ class FeedForwardParameters(NamedTuple):
 
 class FeedForwardCache(NamedTuple):
     X: Float[Array, "*b d_model"]
-    A: Float[Array, "*b d_hidden"]  # before the bend
-    H: Float[Array, "*b d_hidden"]  # behind it
+    A: Float[Array, "*b d_hidden"]  # before the activation function
+    H: Float[Array, "*b d_hidden"]  # after it
     parameters: FeedForwardParameters
 
 
@@ -36,7 +36,7 @@ class FeedForwardCache(NamedTuple):
 def feed_forward(
     X: Float[Array, "*b d_model"], parameters: FeedForwardParameters
 ) -> tuple[Float[Array, "*b d_model"], FeedForwardCache]:
-    """Out into a wider room, a bend at zero, and back: the same for every position, and each position alone.
+    """A wider layer, ReLU, and a map back: the same for every position, and each position alone.
 
     >>> import numpy as np
     >>> W, zero = np.array([[1.0, -1.0]]), np.zeros
@@ -54,7 +54,7 @@ def feed_forward(
 def feed_forward_backward(
     dY: Float[Array, "*b d_model"], cache: FeedForwardCache
 ) -> tuple[Float[Array, "*b d_model"], FeedForwardParameters]:
-    """dX and the gradients of the parameters: back through the second map, the bend and the first map."""
+    """dX and the gradients of the parameters: back through the second map, the activation and the first map."""
     X, A, H, (W_1, _, W_2, _) = cache
     dH, dW_2, db_2 = linear_backward(dY, LinearCache(H, W_2))
     dX, dW_1, db_1 = linear_backward(relu_backward(dH, A), LinearCache(X, W_1))
@@ -75,7 +75,7 @@ class ResidualCache(NamedTuple):
 def pre_norm(
     X: Float[Array, "*b d_model"], norm: NormParameters, sublayer: Sublayer
 ) -> tuple[Float[Array, "*b d_model"], ResidualCache]:
-    """X + f(norm(X)): the way around the sublayer is free from the first layer to the last.
+    """X + f(norm(X)): the residual stream passes every sublayer unchanged, from the first layer to the last.
 
     >>> import numpy as np
     >>> pre_norm(np.array([[1.0, 3.0]]), NormParameters(np.ones(2), np.zeros(2)), lambda Z: (0 * Z, None))[0]
@@ -101,7 +101,7 @@ def pre_norm_backward(
 def post_norm(
     X: Float[Array, "*b d_model"], norm: NormParameters, sublayer: Sublayer
 ) -> tuple[Float[Array, "*b d_model"], ResidualCache]:
-    """norm(X + f(X)): the order of 2017; every layer's norm stands in the way of what goes around.
+    """norm(X + f(X)): the order of 2017; the residual stream passes a norm after every sublayer.
 
     >>> import numpy as np
     >>> Y, _ = post_norm(np.array([[1.0, 3.0]]), NormParameters(np.ones(2), np.zeros(2)), lambda Z: (0 * Z, None))
