@@ -123,7 +123,7 @@ def test_the_context_enters_at_every_step_or_only_at_the_start():
 def test_a_sentence_decoded_word_by_word_is_the_sentence_decoded_at_once(options: dict):
     """`translate` keeps a state; feeding back what it said must give the same choices and the same weights."""
     model, (source, mask, _) = tiny(**options).eval(), inputs()
-    tokens, weights = translate(model, source, mask, longest=9)
+    tokens, weights = translate(model, source, mask, max_tokens=9)
     began = torch.cat([torch.full((B, 1), 1), tokens[:, :-1]], 1)
     again = model.decode(source, mask, began)
     for k in range(B):

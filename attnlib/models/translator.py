@@ -65,5 +65,7 @@ def translate(model: EncoderDecoder, sentence: str) -> str:
     must_be_known(words)
     source = torch.tensor([source_vocab().encode(words)])
     start = torch.full((1, 1), BOS)
-    written = decode.tokens(model.predictor(source), start, longest=2 * len(words) + 8, stop=[EOS], pad=PAD)
+    written = decode.tokens(
+        model.predictor(source), start, max_tokens=2 * len(words) + 8, stop=[EOS], pad=PAD
+    )
     return " ".join(target_vocab().decode(written[0].tolist())).replace("' ", "'")

@@ -65,11 +65,13 @@ def translate(
     source: Int[torch.Tensor, "b n"],
     source_mask: Bool[torch.Tensor, "b n"],
     *,
-    longest: int = 60,
+    max_tokens: int = 60,
 ) -> tuple[Int[torch.Tensor, "b m"], Float[torch.Tensor, "b m n"] | None]:
     """Always say the likeliest next token until every sentence has ended; also the weights, if there are any."""
     predictor = model.predictor(source, source_mask)
-    said = decode.tokens(predictor, torch.full_like(source[:, :1], BOS), longest=longest, stop=[EOS], pad=PAD)
+    said = decode.tokens(
+        predictor, torch.full_like(source[:, :1], BOS), max_tokens=max_tokens, stop=[EOS], pad=PAD
+    )
     return said, None if model.config.attention == "none" else torch.cat(predictor.weights, 1)
 
 
