@@ -64,7 +64,7 @@ def right_answers(model: Stack, hold: Collection[str] = ()) -> float:
     data = examples(unseen())
     layer = attention(model)
     symbols = model.embed(data.tokens)
-    X = model.positions(symbols)
+    X = model.places(symbols)
     P = layer.attention_weights(X)[:, 0]
     P_mean = P.mean(dim=0, keepdim=True)
     V_positions = layer.W_V(X) - layer.W_V(symbols)

@@ -28,20 +28,19 @@ DEPTHS: dict[str, dict[str, Any]] = {
     "one layer": {"n_layers": 1},
     "two layers": {"n_layers": 2, "d_hidden": 128},
 }
-# The arms, as they are stored, and what a config calls them.
-POSITIONS = {
-    "none": "none",
-    "index": "index",
-    "normalised": "normalised",
-    "sinusoid": "sinusoids",
-    "learned": "learned",
-}
+POSITIONS = ("none", "index", "normalised", "sinusoid", "learned")  # the arms of the stored result
+NAMES = {"sinusoid": "sinusoids"}  # what a config calls an arm, where it differs
 LONG = (20, 80, 320)  # where the scale of the input is measured
 
 
 def config(positions: str, depth: str, context: int = max(LENGTHS)) -> ModelConfig:
     return stack_config(
-        SYMBOLS, SYMBOLS, d_model=WIDTH, positions=positions, context=context, **DEPTHS[depth]
+        SYMBOLS,
+        SYMBOLS,
+        d_model=WIDTH,
+        positions=NAMES.get(positions, positions),
+        context=context,
+        **DEPTHS[depth],
     )
 
 
@@ -79,7 +78,7 @@ def first_input(positions: str, seed: int) -> dict[str, list[float]]:
 @cache
 def before_training() -> dict[str, Any]:
     """What each way of telling the positions does to the first layer's input."""
-    found = {arm: [first_input(positions, seed) for seed in SEEDS] for arm, positions in POSITIONS.items()}
+    found = {arm: [first_input(arm, seed) for seed in SEEDS] for arm in POSITIONS}
     return {
         "lengths": LENGTHS,
         "first_input": {
@@ -98,10 +97,10 @@ EXPERIMENT = Experiment(
     trial=trial,
     arms={
         "two layers": {
-            **{arm: {"positions": name, "depth": "two layers"} for arm, name in POSITIONS.items()},
+            **{arm: {"positions": arm, "depth": "two layers"} for arm in POSITIONS},
             "normalised, many lengths": {"positions": "normalised", "depth": "two layers", "many": True},
         },
-        "one layer": {arm: {"positions": name, "depth": "one layer"} for arm, name in POSITIONS.items()},
+        "one layer": {arm: {"positions": arm, "depth": "one layer"} for arm in POSITIONS},
     },
     steps=STEPS,
     rates=(2.5e-3, 5e-3, 1e-2),

@@ -19,7 +19,8 @@ from attnlib.train.toy import TEST_SEED, answer_accuracy, examples, train_stack
 CLASSES, MEMBERS, LENGTH, WIDTH, BATCH, STEPS, SIZE = 8, 8, 8, 32, 64, 300, 500
 FEW = 1000  # sets, when they are few
 LENGTHS = (4, 6, 8, 12, 16, 24, 32)  # in the test
-POSITIONS = {"none": "none", "sinusoid": "sinusoids", "learned": "learned"}  # by the names of the arms
+POSITIONS = ("none", "sinusoid", "learned")  # the arms of the stored result
+NAMES = {"sinusoid": "sinusoids"}  # what a config calls an arm, where it differs
 
 
 def few_sets(seed: int) -> MarkedTask:
@@ -46,8 +47,9 @@ TRAINED = {"1000 sets": few_sets, "endless": endless, "odd one in the first half
 
 def trial(seed: int, steps: int, lr: float, *, positions: str, trained: str) -> dict[str, Any]:
     """Train one model and measure it on sets it has not seen."""
+    told = NAMES.get(positions, positions)
     config = stack_config(
-        CLASSES * MEMBERS, 1, d_model=WIDTH, n_heads=2, positions=positions, context=max(LENGTHS), d_hidden=64
+        CLASSES * MEMBERS, 1, d_model=WIDTH, n_heads=2, positions=told, context=max(LENGTHS), d_hidden=64
     )
     model = train_stack(config, TRAINED[trained], steps=steps, seed=seed, lr=lr)
     by_length = [answer_accuracy(model, examples(test_sets(n))) for n in LENGTHS]
@@ -91,7 +93,7 @@ EXPERIMENT = Experiment(
     question="does a model that cannot see the order find the odd one of a set better?",
     trial=trial,
     arms={
-        trained: {arm: {"positions": name, "trained": trained} for arm, name in POSITIONS.items()}
+        trained: {positions: {"positions": positions, "trained": trained} for positions in POSITIONS}
         for trained in TRAINED
     },
     steps=STEPS,

@@ -37,8 +37,8 @@ def loss_of(anywhere: bool) -> Callable[[nn.Module, tuple[Tensor, Tensor]], Tens
 
     def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
         tokens, right = batch
-        room = LONGEST - tokens.shape[1] if anywhere else 0
-        scores = answers(model, tokens, int(torch.randint(room + 1, ())))
+        first = [int(torch.randint(LONGEST - tokens.shape[1] + 1, ()))] if anywhere else []
+        scores = answers(model, tokens, *first)
         return nn.functional.cross_entropy(scores.flatten(0, 1), right.flatten())
 
     return loss
@@ -51,9 +51,9 @@ def texts(size: int, length: int, seed: int) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(tokens), torch.from_numpy(task.target[:, OFFSET:])
 
 
-def answers(model: nn.Module, tokens: Tensor, first: int = 0) -> Tensor:
-    """The scores where three symbols stand before."""
-    return model(tokens, first)[:, OFFSET + 1 :]
+def answers(model: nn.Module, tokens: Tensor, *first: int) -> Tensor:
+    """The scores where three symbols stand before; the text begins at the first position, or at `first`."""
+    return model(tokens, *first)[:, OFFSET + 1 :]
 
 
 def batches(seed: int) -> Iterator[tuple[Tensor, Tensor]]:

@@ -221,24 +221,26 @@ def test_the_experiment_on_places_sees_up_to_which_place_a_model_is_right():
 def test_texts_that_begin_anywhere_are_told_the_places_where_they_stand():
     where = script("where_am_i")
     torch.manual_seed(0)
-    model = where.Model("learned", anywhere=True)
-    tokens, _ = where.texts(2, where.TRAINED, seed=0)
+    model, loss = where.model_of("learned"), where.loss_of(anywhere=True)
+    texts = where.texts(2, where.TRAINED, seed=0)
     firsts = set()
     for _ in range(40):
-        model.places.grad = None
-        where.answers(model.train(), tokens).sum().backward()
-        reached = model.places.grad.abs().sum(dim=1).nonzero().flatten()
+        model.places.weight.grad = None
+        loss(model.train(), texts).backward()
+        reached = model.places.weight.grad.abs().sum(dim=1).nonzero().flatten()
         assert len(reached) == where.TRAINED and reached[-1] - reached[0] == where.TRAINED - 1
         firsts.add(int(reached[0]))
     assert len(firsts) > 20 and max(firsts) <= where.LONGEST - where.TRAINED
-    assert torch.equal(model.eval()(tokens), model(tokens)), "tested from place 0"
+    assert torch.equal(where.answers(model.eval(), texts[0]), model(texts[0], 0)[:, 4:]), (
+        "tested from place 0"
+    )
 
 
 def test_rivals_of_the_block_have_as_many_parameters():
     block = script("block")
 
     def count(**parts: Any) -> int:
-        return sum(p.numel() for p in block.Model(**parts).parameters())
+        return sum(p.numel() for p in block.model_of(**parts).parameters())
 
     whole, arms = count(), block.EXPERIMENT.arms
     rivals = ("no feed-forward, 12 layers", "no feed-forward, 56 wide", "no bend")
