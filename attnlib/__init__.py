@@ -16,7 +16,7 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             exercises.multi_head
     4  The Transformer      reference.norm  .activations  .glu  .convolution  .positional  .transformer  .block  .depth
                             reference.decoder_block  .embedding  .sampling, and their twins in nn
-                            models.gpt  .encoder_decoder  .pretrained  .published, data.bpe  .pairs
+                            models.config  .parts  .gpt  .encoder_decoder  .pretrained  .published, data.bpe  .pairs
                             decode, beam, speculative
                             exercises.transformer
     5  Training             reference.losses  .drop, and their twins in nn
