@@ -19,26 +19,28 @@ from set_address import wanted
 from single_page import ELSEWHERE, assemble, counting_from, with_numbers
 
 ROOT = Path(__file__).resolve().parent.parent
-SITE, PAGE = ROOT / "_build" / "html", ROOT / "_build" / "book.html"
-PDF = ROOT / "_build" / "downloads" / "attention-executed.pdf"
+BUILD = ROOT / "_build"
+SITE = BUILD / "html"
+PDF = BUILD / "downloads" / "attention-executed.pdf"
 LIMIT = 300.0  # seconds for printing one part; the longest takes a tenth of it
 
 
 async def print_page(browser: Browser, html: str, pdf: Path) -> None:
     """Print without scripts, so that each figure is the one that a page has without them."""
-    PAGE.write_text(html, encoding="utf-8")
+    page = BUILD / f"{pdf.stem}.html"  # kept: the tests read what was printed
+    page.write_text(html, encoding="utf-8")
     try:
         async with asyncio.timeout(LIMIT):
             context = await browser.new_context(java_script_enabled=False, color_scheme="light")
             opened = await context.new_page()
-            await opened.goto(PAGE.as_uri(), wait_until="load", timeout=0)
+            await opened.goto(page.as_uri(), wait_until="load", timeout=0)
             await opened.pdf(
                 path=pdf, print_background=True, prefer_css_page_size=True, tagged=True, outline=True
             )
             await context.close()
     except TimeoutError:
         raise SystemExit(
-            f"make pdf: {pdf.stem} was not printed within {LIMIT:g} seconds; it is {PAGE}"
+            f"make pdf: {pdf.stem} was not printed within {LIMIT:g} seconds; it is {page}"
         ) from None
 
 
@@ -160,6 +162,8 @@ def up_to_date() -> bool:
 async def make() -> None:
     front, *parts = assemble(ROOT, SITE, wanted()["site"])
     PDF.parent.mkdir(parents=True, exist_ok=True)
+    for old in BUILD.glob("part-*.html"):
+        old.unlink()
     with tempfile.TemporaryDirectory() as folder:
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=chromium.PATH, args=chromium.ARGUMENTS)
