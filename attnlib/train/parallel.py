@@ -34,8 +34,8 @@ def mesh_of(**sizes: int) -> DeviceMesh:
     """All workers in a box with named sides: `mesh_of(data=2, model=4)` is 8 workers, and `mesh["data"]` one side."""
     n, there = torch.Size(sizes.values()).numel(), dist.get_world_size()
     rules.must(n == there, "mesh_of", f"the sides must hold all workers; got {sizes} for {there} of them.")
-    where = "cuda" if torch.cuda.is_available() and dist.get_backend() == "nccl" else "cpu"
-    return init_device_mesh(where, tuple(sizes.values()), mesh_dim_names=tuple(sizes))
+    device = "cuda" if torch.cuda.is_available() and dist.get_backend() == "nccl" else "cpu"
+    return init_device_mesh(device, tuple(sizes.values()), mesh_dim_names=tuple(sizes))
 
 
 def rows_of(rows: Tensor, mesh: DeviceMesh) -> Tensor:

@@ -53,7 +53,7 @@ def sequence_loss(model: Model, data: Batch) -> Float[torch.Tensor, ""]:
 
 
 @torch.no_grad()
-def said_tokens(model: Model, data: Batch) -> Int[Array, "b m"]:
+def predicted_tokens(model: Model, data: Batch) -> Int[Array, "b m"]:
     """The token the model ranks first at each place, given the right tokens before it."""
     model.eval()
     t = tensors(data, next(model.parameters()).device)
@@ -79,7 +79,7 @@ def accuracy(model: Model, data: Batch) -> Accuracy:
     A sentence without a wrong token is one that `translate` says exactly: as long as nothing was wrong, the tokens
     before are the right ones, so both look at the same scores.
     """
-    right = said_tokens(model, data) == data.target_out
+    right = predicted_tokens(model, data) == data.target_out
     exact = (right | ~data.target_mask).all(axis=1)
     return Accuracy(float(right[data.target_mask].mean()), float(exact.mean()))
 
@@ -148,6 +148,6 @@ def _fit(
         if after_step is not None:
             after_step(model, step, loss)
 
-    model.to(device().where)
+    model.to(device().type)
     fit(model, sequence_loss, data, steps=steps, lr=lr, after_step=watch)
     model.to("cpu")
