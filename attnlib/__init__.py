@@ -21,8 +21,8 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             exercises.transformer
     5  Training             reference.losses  .drop, and their twins in nn
                             reference.optim  .matrix_optim  .schedules  .gpt
-                            train.fit  .training  .callbacks  .held_out  .resume  .checkpoint  .rows  .optim
-                            train.language_model, generate; data.distant  .clouds, metrics.surprise  .calibration
+                            train.fit  .training  .callbacks  .held_out  .state  .checkpoint  .rows  .optim
+                            train.pretraining, generate; data.distant  .clouds, metrics.surprise  .calibration
                             train.parallel  .workers  .worker_group  .traffic  .shards  .elastic
                             reference.all_reduce  .pipeline
                             models.parallel_costs

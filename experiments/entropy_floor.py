@@ -22,7 +22,7 @@ from attnlib.reference.schedules import cosine
 from attnlib.shapes import Array
 from attnlib.train.fit import fit
 from attnlib.train.optim import decay_groups
-from attnlib.train.own import loss
+from attnlib.train.pretraining import loss
 from attnlib.train.toy import TEST_SEED
 
 LANGUAGE = distant_language(n_symbols=12, back=4)

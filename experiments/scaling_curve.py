@@ -22,7 +22,7 @@ from attnlib.reference.schedules import cosine
 from attnlib.shapes import Array
 from attnlib.train.fit import fit
 from attnlib.train.optim import decay_groups
-from attnlib.train.own import END, loss
+from attnlib.train.pretraining import END, loss
 from attnlib.train.rows import TokenRows, packed_tokens
 
 WIDTHS = (16, 24, 32, 48, 64, 128)

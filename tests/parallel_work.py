@@ -8,8 +8,8 @@ import torch
 import torch.distributed as dist
 
 from attnlib.models.gpt import GPT, GPTConfig
-from attnlib.train import language_model as lm
 from attnlib.train import parallel as by
+from attnlib.train import pretraining
 from attnlib.train.fit import fit
 from attnlib.train.rows import TokenRows
 from attnlib.train.shards import load_shards, save_shards
@@ -236,7 +236,14 @@ def fits(p):
         model, tokens = gpt(), np.random.default_rng(0).integers(0, VOCAB, 400).astype(np.uint16)
         rows, optimizer = TokenRows(tokens, n=N, batch=6), torch.optim.SGD(model.parameters(), lr=0.1)
         return model, fit(
-            model, lm.loss, rows, steps=3, optimizer=optimizer, clip=1.0, accumulate=2, workers=workers
+            model,
+            pretraining.loss,
+            rows,
+            steps=3,
+            optimizer=optimizer,
+            clip=1.0,
+            accumulate=2,
+            workers=workers,
         )
 
     (model, found), (alone, expected) = losses(WorkerGroup()), losses(None)

@@ -18,7 +18,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from attnlib.models.gpt import GPT, GPTConfig
 from attnlib.reference.schedules import cosine
 from attnlib.testing import assert_close
-from attnlib.train import checkpoint, resume
+from attnlib.train import checkpoint, state
 from attnlib.train.callbacks import Callback, progress_line
 from attnlib.train.checkpoint import load_checkpoint
 from attnlib.train.fit import fit
@@ -349,7 +349,7 @@ def test_whatever_is_not_kept_is_missed(left_out, tmp_path, never_stopped, monke
     fresh = tmp_path / "fresh"
     train(fresh, steps=1, seed=3)
     spoilt = kept.state | {left_out: load_checkpoint(fresh).state[left_out]}
-    monkeypatch.setattr(resume, "load_checkpoint", lambda folder: kept._replace(state=spoilt))
+    monkeypatch.setattr(state, "load_checkpoint", lambda folder: kept._replace(state=spoilt))
     assert train(tmp_path) != never_stopped[1]
 
 
@@ -389,7 +389,7 @@ def test_without_the_gpu_that_it_was_kept_on_it_does_not_go_on(tmp_path, monkeyp
     train(tmp_path, steps=3)
     kept = load_checkpoint(tmp_path)
     kept.state["random"]["where"] = "cuda"
-    monkeypatch.setattr(resume, "load_checkpoint", lambda folder: kept)
+    monkeypatch.setattr(state, "load_checkpoint", lambda folder: kept)
     with pytest.raises(
         ValueError, match="the model must be on cuda, where its training was kept; got one on cpu. Move"
     ):

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from attnlib.metrics.surprise import bits_per_byte, perplexity
-from attnlib.train import language_model as lm
+from attnlib.train import pretraining
 from attnlib.train.checkpoint import CheckpointError
 from attnlib.train.elastic import WorkersDied, watched
 from attnlib.train.rows import load_tokens
@@ -33,24 +33,27 @@ def whole(text: str) -> int:
 def run(options: argparse.Namespace) -> None:
     folder = options.folder or Path(f"{options.text.resolve().stem}-model")
     print(f"Reading {options.text} ...", flush=True)
-    plan = lm.prepare(options.text, folder, options.depth, options.steps)
+    plan = pretraining.prepare(options.text, folder, options.depth, options.steps)
     print(f"A model of depth {plan.depth}, {plan.steps} steps, in the folder {folder}.", flush=True)
     autocast = torch.bfloat16 if options.bfloat16 else None
     memory = {"autocast": autocast, "recompute_blocks": options.recompute}
     if options.workers == 1:
-        lm.train(folder, plan, **memory)
+        pretraining.train(folder, plan, **memory)
     else:
-        errors = watched(options.workers, lm.train_as_worker, folder, plan, memory)
+        errors = watched(options.workers, pretraining.train_as_worker, folder, plan, memory)
         if any(errors):
             raise TrainingStopped(next(one for one in errors if one))
-    curve = lm.held_out_curve(folder)
+    curve = pretraining.held_out_curve(folder)
     if curve and curve[-1][0] < plan.steps:
         print(
             f"Step {curve[-1][0]} was the last, because the held-out loss no longer fell. The best model is kept."
         )
     best = min((value for _, value in curve), default=math.nan)
-    tokens, tokenizer = load_tokens(folder / lm.HELD_OUT_FILE).tolist(), lm.load_trained(folder)[1]
-    end = tokenizer.numbers[lm.END]
+    tokens, tokenizer = (
+        load_tokens(folder / pretraining.HELD_OUT_FILE).tolist(),
+        pretraining.load_trained(folder)[1],
+    )
+    end = tokenizer.numbers[pretraining.END]
     n_bytes = len(tokenizer.decode_bytes(token for token in tokens if token != end))
     bits = bits_per_byte(best, len(tokens), n_bytes)
     print(f"On text it has not seen: perplexity {perplexity(best):.1f}, {bits:.2f} bits a byte.")

@@ -15,7 +15,7 @@ from attnlib import rules
 from attnlib.shapes import Number, checked
 from attnlib.train.callbacks import AfterStep, Callback, Progress
 from attnlib.train.held_out import HeldOut
-from attnlib.train.resume import Checkpoints, resume
+from attnlib.train.state import Checkpoints, resume
 from attnlib.train.training import Training
 from attnlib.train.worker_group import Workers
 

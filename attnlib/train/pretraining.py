@@ -1,4 +1,4 @@
-"""A language model of any text: what `python -m attnlib.train` reads, how large it makes the model, what it stores.
+"""Pretraining a GPT on any text: what `python -m attnlib.train` reads, how large a model it makes, what it stores.
 
 Chapter 5 uses it. The depth, its number of layers, decides the rest: there are as many heads, each 64 wide. The folder
 holds the tokenizer, the tokens, the settings and the checkpoints; `attnlib.generate` reads them.
