@@ -85,8 +85,7 @@ def trial(seed: int, steps: int, lr: float, *, network: str, attention: bool = T
     """Train one model; how much of what can be known it knows, and what it costs above the least."""
     torch.manual_seed(seed)
     made = model(network, attention)
-    base.train(made, seed, steps, lr, warm=0.0)
-    bits = base.gap(made)
+    bits = base.gap_after_training(made, seed, steps, lr)
     return {"known": base.share(bits), "gap": bits, "parameters": sum(p.numel() for p in made.parameters())}
 
 

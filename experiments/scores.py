@@ -10,6 +10,7 @@ from the weight itself, with 1e-9 added to it so that the logarithm stays finite
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from _runner import Experiment, main
 from torch import Tensor, nn
 
 from attnlib.data import tasks
+from attnlib.train.fit import fit
 from attnlib.train.toy import TEST_SEED
 
 PAIRS, KEYS, VALUES, BATCH, SIZE = 16, 32, 8, 64, 2000
@@ -65,6 +67,11 @@ def padded(size: int, seed: int) -> tuple[Tensor, ...]:
     return query[:, None], keys, V, torch.from_numpy(real)[:, None], target
 
 
+def batches(seed: int, steps: int) -> Iterator[tuple[Tensor, ...]]:
+    for step in range(steps):
+        yield padded(BATCH, TEST_SEED + 1 + seed * 10**6 + step)
+
+
 def trial(
     *, seed: int, steps: int, lr: float, score: str, d_k: int, guard: float | None = None
 ) -> dict[str, Any]:
@@ -72,21 +79,19 @@ def trial(
     torch.manual_seed(seed)
     model = Lookup(score, d_k)
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
-    for step in range(steps):
-        batch = padded(BATCH, TEST_SEED + 1 + seed * 10**6 + step)
+
+    def loss(model: Lookup, batch: tuple[Tensor, ...]) -> Tensor:
         if guard is None:
-            loss = -model.log_weight(*batch).mean()
-        else:
-            said = model(*batch[:-1])[:, 0].gather(1, batch[-1][:, None])
-            loss = -torch.log(said + guard).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+            return -model.log_weight(*batch).mean()
+        weight = model(*batch[:-1])[:, 0].gather(1, batch[-1][:, None])
+        return -torch.log(weight + guard).mean()
+
+    fit(model, loss, batches(seed, steps), steps=steps, optimizer=optimizer, clip=math.inf)
     *batch, target = padded(SIZE, TEST_SEED)
     with torch.no_grad():
         O = model(*batch)[:, 0]
-    said = O.gather(1, target[:, None]).mean()
-    return {"accuracy": (O.argmax(-1) == target).float().mean().item(), "weight": said.item()}
+    weight = O.gather(1, target[:, None]).mean()
+    return {"accuracy": (O.argmax(-1) == target).float().mean().item(), "weight": weight.item()}
 
 
 def vote() -> dict[str, Any]:

@@ -5,7 +5,9 @@ other nouns stand between. What each word costs somebody who knows the rules is 
 beyond that. One arm does not move the table of words at all: a rival for those that forget half of its slope.
 
 The best rate of 100 steps may be too large for 1,600. So the arms whose best was the largest are also trained at 0.01,
-the best of who forgets nothing; these have no use for the three rates.
+the best of the arm that forgets nothing; for these, the three rates change nothing.
+
+It keeps a loop of its own, because its model and its backward pass are NumPy, which `fit` cannot train.
 """
 
 import math
