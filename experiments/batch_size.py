@@ -2,8 +2,8 @@
 
 A small GPT reads sentences of the course's grammar in batches of 2 to 128 rows of 32 words. Each arm has the best of
 three rates, constant. Stored is after how many steps the held-out loss, looked at often, is first below each of some
-levels, and the noise scale at as many places of the training, from batches of two sizes: with eq-steps-of-a-batch it
-foretells the steps of all arms from one.
+levels, and the noise scale at as many steps of the training, from batches of two sizes: with eq-steps-of-a-batch it
+predicts the steps of all arms from those of one.
 """
 
 import math
@@ -34,7 +34,7 @@ ALSO = 1000  # added to the seed: batches that are looked at are not those of th
 
 @cache
 def text(split: str, size: int) -> Tensor:
-    """All sentences of a split, one behind the other."""
+    """All sentences of a split, one after the other."""
     return torch.tensor([n for pair in corpus(size, split=split) for n in VOCAB.encode(pair.source)])
 
 

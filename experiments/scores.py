@@ -2,8 +2,8 @@
 
 Up to 16 pairs of a key and a value, and one key: say its value. What is looked up are symbols, whose vectors are
 learned, so every score may shape them as it likes; they start with entries of variance one. Batches hold lists of
-different lengths, padded. The figure is the share of right answers; who says the most frequent value of the list is
-right in the share `vote`.
+different lengths, padded. The figure is the share of right answers; `vote` is that of always predicting the most
+frequent value of the list.
 
 The loss is minus the logarithm of the weight on the right value, computed from the scores. In one arm it is computed
 from the weight itself, with 1e-9 added to it so that the logarithm stays finite, as one often sees.
@@ -57,7 +57,7 @@ class Lookup(nn.Module):
 
 
 def padded(size: int, seed: int) -> tuple[Tensor, ...]:
-    """Queries, keys, values as one-hot vectors, which places are real, and the answers."""
+    """Queries, keys, values as one-hot vectors, the mask of the pairs that are not padding, and the answers."""
     data = tasks.lookup(size, n_pairs=PAIRS, n_keys=KEYS, n_values=VALUES, seed=seed)
     right = data.weights[:, 0].argmax(-1)
     lengths = np.random.default_rng(seed).integers(right + 1, PAIRS + 1)
@@ -95,7 +95,7 @@ def trial(
 
 
 def vote() -> dict[str, Any]:
-    """The share of right answers of whoever says the most frequent value."""
+    """The share of right answers of always predicting the most frequent value of the list."""
     _, _, V, real, target = padded(SIZE, TEST_SEED)
     counts = (real.float() @ V)[:, 0]
     return {"vote": round((counts.argmax(-1) == target).float().mean().item(), 4)}

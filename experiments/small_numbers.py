@@ -71,7 +71,7 @@ def train(
     dynamic: bool,
     parts: int,
 ) -> tuple[list[float], list[float]]:
-    """Adam behind a short warmup, down on a line; the loss and the scale of each step."""
+    """Adam with a short warmup and a linear decay; the loss and the scale of each step."""
     text, rng = words("train", SENTENCES), np.random.default_rng(seed)
     losses, scales = [], []
     optimizer = torch.optim.Adam(masters.kept if masters else made.parameters(), lr=rate)
