@@ -252,7 +252,7 @@ class Side:
             2,
             "dropout must be 0; got dropout=0.1. Each worker would draw",
         ),
-        ("stage_of", {"tied": True}, 2, "must not share a table; got tied. First and last stage"),
+        ("stage_of", {"tied": True}, 2, "must not share a table; got tied. The first and the last"),
         ("stage_of", {}, 5, "there must be a block a worker; got 4 for 5"),
     ],
 )
