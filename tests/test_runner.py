@@ -157,7 +157,9 @@ def test_an_experiment_without_rates_chooses_none_and_its_result_has_the_form_of
     assert {one["lr"] for one in trials} == {1.0}
     assert len(trials) == 2 * len(RATE_SEEDS) + 4 * len(SEEDS)
     assert load_result("toy", tmp_path)["settings"]["rates"] == [1.0, 1.0, 1.0]
-    assert not jobs(experiment, trials) and run(experiment, tmp_path) == load_result("toy", tmp_path)["trials"]
+    assert (
+        not jobs(experiment, trials) and run(experiment, tmp_path) == load_result("toy", tmp_path)["trials"]
+    )
 
 
 def test_the_command_line_tries_every_arm_of_an_experiment_without_rates(capsys: pytest.CaptureFixture):
