@@ -13,14 +13,14 @@ import numpy as np
 import torch
 
 from attnlib import decode
-from attnlib.train import own
+from attnlib.train import pretraining
 from attnlib.train.checkpoint import CheckpointError
 
 
 def written(folder: Path, prompt: str, *, tokens: int, temperature: float, seed: int) -> Iterator[str]:
     """The prompt and what comes after it, piece by piece, up to the end of a document or of the model's room."""
-    model, by = own.trained(folder)
-    end = by.numbers[own.END]
+    model, by = pretraining.load_trained(folder)
+    end = by.numbers[pretraining.END]
     read = [end, *by.encode_ordinary(prompt)][-model.config.longest // 2 :]
     prefix = torch.tensor([read], device=model.embed.weight.device)
     choose = decode.sampler(np.random.default_rng(seed), temperature=temperature)

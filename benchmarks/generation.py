@@ -20,7 +20,7 @@ from attnlib import decode
 from attnlib.data.results import save_result
 from attnlib.models.gpt import GPT
 from benchmarks.gpt_peers import HEADS, LAYERS, SEED, WIDTH, peers
-from benchmarks.turns import Work, digits, in_turns, ratio
+from benchmarks.interleaved import Work, digits, in_turns, ratio
 
 CONTEXTS = (128, 256, 512, 1024)
 VOCABS = (512, 50257)

@@ -41,16 +41,16 @@ RUNGS: dict[str, tuple[str, bool, bool]] = {  # products in this kind of number,
 NONE = "make gpu: torch sees no GPU here, so nothing was measured and nothing was written."
 
 
-def drawn(shape: tuple[int, ...], kind: str, seed: int, where: str) -> tuple[torch.Tensor, ...]:
+def drawn(shape: tuple[int, ...], kind: str, seed: int, device: str) -> tuple[torch.Tensor, ...]:
     """Three normal arrays, rounded to a kind of number."""
     rng = np.random.default_rng(seed)
-    return tuple(torch.tensor(rng.normal(size=shape)).to(where, KINDS[kind]) for _ in range(3))
+    return tuple(torch.tensor(rng.normal(size=shape)).to(device, KINDS[kind]) for _ in range(3))
 
 
 def precision(here: Device, kind: str, seed: int, shape: tuple[int, ...] = (2, 3, 512, 64)) -> dict[str, Any]:
     """The largest error of fused attention against the reference in float64, from the same rounded inputs."""
     torch.backends.cuda.matmul.allow_tf32 = False
-    Q, K, V = drawn(shape, kind, seed, here.where)
+    Q, K, V = drawn(shape, kind, seed, here.type)
     right, _ = reference(*(X.double().cpu().numpy() for X in (Q, K, V)))
     error = np.abs(fused(Q, K, V).double().cpu().numpy() - right)
     rtol, atol = tolerance(kind)
@@ -76,13 +76,13 @@ def milliseconds(work: Callable[[], Any], here: Device, runs: int = 9) -> float:
 
 
 def wait(here: Device) -> None:
-    if here.where == "cuda":
+    if here.type == "cuda":
         torch.cuda.synchronize()
 
 
 def megabytes(work: Callable[[], Any], here: Device) -> float | None:
     """The most memory of the GPU that was held at a time, beyond what was held before; None without a real GPU."""
-    if here.where != "cuda":
+    if here.type != "cuda":
         return None
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
@@ -93,7 +93,7 @@ def megabytes(work: Callable[[], Any], here: Device) -> float | None:
 
 def cost(here: Device, n: int) -> dict[str, Any]:
     """Time and memory of a forward and backward pass, fused and plain, at n queries and n keys in half precision."""
-    arrays = [X.requires_grad_() for X in drawn((1, 8, n, 64), "bfloat16", 0, here.where)]
+    arrays = [X.requires_grad_() for X in drawn((1, 8, n, 64), "bfloat16", 0, here.type)]
     row: dict[str, Any] = {"n": n}
     for name, attention in (("fused", fused), ("plain", plain)):
 
@@ -127,14 +127,14 @@ def step_of(
 ) -> Callable[[], None]:
     """One step of training on random tokens, with everything that a rung changes."""
     torch.manual_seed(0)
-    model = GPT(config).to(here.where)
+    model = GPT(config).to(here.type)
     run = torch.compile(model) if compiled else model
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=fused_step, foreach=not fused_step)
-    tokens = torch.randint(config.vocab, (texts, config.longest + 1), device=here.where)
+    tokens = torch.randint(config.vocab, (texts, config.longest + 1), device=here.type)
 
     def work() -> None:
         torch.backends.cuda.matmul.allow_tf32 = kind == "tf32"
-        with torch.autocast(here.where, torch.bfloat16, enabled=kind == "bfloat16"):
+        with torch.autocast(here.type, torch.bfloat16, enabled=kind == "bfloat16"):
             scores = run(tokens[:, :-1]).flatten(0, 1)
             loss = torch.nn.functional.cross_entropy(scores, tokens[:, 1:].flatten())
         optimizer.zero_grad()
@@ -147,7 +147,7 @@ def step_of(
 def matrix_rate(here: Device, kind: str, n: int) -> float:
     """Operations a second of one large product in this kind of number: what the machine can do."""
     torch.backends.cuda.matmul.allow_tf32 = kind == "tf32"
-    A = torch.randn(n, n, device=here.where, dtype=torch.bfloat16 if kind == "bfloat16" else torch.float32)
+    A = torch.randn(n, n, device=here.type, dtype=torch.bfloat16 if kind == "bfloat16" else torch.float32)
     return 2 * n**3 / (1e-3 * milliseconds(lambda: A @ A, here))
 
 

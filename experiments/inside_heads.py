@@ -76,7 +76,7 @@ def right_answers(model: Stack, hold: Collection[str] = ()) -> float:
 
 
 def same_ranking(model: Stack) -> float:
-    """Mean weight by symbol, two places before a query and two after: their least correlation over the queries."""
+    """Mean weight by symbol, two positions before a query and two after: their least correlation over the queries."""
     task = unseen()
     P = weights_seen(model)[:, 0]
 

@@ -48,7 +48,7 @@ def trial(
 
 @torch.no_grad()
 def heads(model: Stack, task: SequenceTask | OffsetsTask, name: str) -> list[dict[str, Any]]:
-    """The pattern of each layer's head, and its weight at the true place, beside that of even weights."""
+    """The pattern of each layer's head, and its weight at the true position, beside that of even weights."""
     with capture(model) as seen:
         model(torch.from_numpy(task.source))
     layers = [seen[f"blocks.{l}.attention.P"][:, 0].double().numpy() for l in range(model.config.n_layers)]

@@ -67,7 +67,7 @@ def test_an_unknown_wish_is_refused(monkeypatch):
 def test_a_training_moves_to_the_device_and_the_model_comes_back(monkeypatch):
     moves = []
     to = torch.nn.Module.to
-    monkeypatch.setattr(torch.nn.Module, "to", lambda model, where: moves.append(where) or to(model, "cpu"))
+    monkeypatch.setattr(torch.nn.Module, "to", lambda model, device: moves.append(device) or to(model, "cpu"))
     monkeypatch.setattr("attnlib.train.translation.device", lambda: Device("cuda", "T4", 15.8))
     pairs = corpus(20, lengths=(3, 4), seed=0)
     model = train_translator(pairs, "dot", steps=1, d_hidden=4, d_embedding=4)

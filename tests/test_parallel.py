@@ -245,14 +245,14 @@ class Side:
     [
         ("tensor_parallel", {}, 3, "n_heads must split evenly into the number of workers; got n_heads=8"),
         ("tensor_parallel", {"n_kv_heads": 2}, 4, "n_kv_heads must split evenly"),
-        ("tensor_parallel", {"qk_norm": True}, 2, "qk_norm must be off; got on. Each worker would hear"),
+        ("tensor_parallel", {"qk_norm": True}, 2, "qk_norm must be off; got on. Each worker would have the"),
         (
             "tensor_parallel",
             {"dropout": 0.1},
             2,
-            "dropout must be 0; got dropout=0.1. Each worker would drop",
+            "dropout must be 0; got dropout=0.1. Each worker would draw",
         ),
-        ("stage_of", {"tied": True}, 2, "must not share a table; got tied. First and last stage"),
+        ("stage_of", {"tied": True}, 2, "must not share a table; got tied. The first and the last"),
         ("stage_of", {}, 5, "there must be a block a worker; got 4 for 5"),
     ],
 )

@@ -14,7 +14,7 @@ from attnlib.models.seq2seq import ATTENTION, Seq2Seq, Seq2SeqConfig
 from attnlib.train.fit import fit
 from attnlib.train.translation import (
     accuracy,
-    said_tokens,
+    predicted_tokens,
     sequence_loss,
     tensors,
     train_on_symbols,
@@ -193,7 +193,7 @@ def test_exact_sentences_are_those_that_translate_says():
     pairs = corpus(60, lengths=(3, 5), seed=1)
     model = train_translator(pairs, "dot", steps=60, lr=1e-2, d_hidden=32, d_embedding=32)
     data = batch(pairs, source_vocab(), target_vocab())
-    exact = ((said_tokens(model, data) == data.target_out) | ~data.target_mask).all(1)
+    exact = ((predicted_tokens(model, data) == data.target_out) | ~data.target_mask).all(1)
     t = tensors(data)
     tokens, _ = translate(model, t.source, t.source_mask)
     said = [target_vocab().decode(row) for row in tokens.tolist()]

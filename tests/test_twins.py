@@ -42,7 +42,7 @@ WITHOUT_A_TWIN = {
     "gpt.all_arrays": PARAMETERS,
     "gpt.first_parameters": PARAMETERS,
     "gpt.language_model": "the model models.gpt.GPT",
-    "gpt.new_learner": LOOP,
+    "gpt.new_train_state": LOOP,
     "gpt.next_token_loss": "a loss for train.fit",
     "gpt.train_step": LOOP,
     "gpt.with_arrays": PARAMETERS,

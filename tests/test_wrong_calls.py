@@ -193,11 +193,11 @@ def cache_of_a_gpt(maker):
     return gpt.language_model(np.ones((2, 5), dtype=int), of_a_gpt(maker), 2)[1]
 
 
-for name in ("all_arrays", "with_arrays", "language_model", "next_token_loss", "new_learner"):
+for name in ("all_arrays", "with_arrays", "language_model", "next_token_loss", "new_train_state"):
     SPECIAL[name, "parameters"] = of_a_gpt
 SPECIAL["with_arrays", "arrays"] = lambda maker: gpt.all_arrays(of_a_gpt(maker))
 SPECIAL["language_model_backward", "cache"] = cache_of_a_gpt
-SPECIAL["train_step", "learner"] = lambda maker: gpt.new_learner(of_a_gpt(maker))
+SPECIAL["train_step", "train_state"] = lambda maker: gpt.new_train_state(of_a_gpt(maker))
 
 for around in ("pre_norm", "post_norm", "without_residual"):
     SPECIAL[around, "norm"] = lambda maker: nn_unit if maker.nn else maker.of(NormParameters, "")

@@ -51,7 +51,7 @@ SLOW = {
     "test_bad_input",
     "test_exercises_grade",
     "test_fit",
-    "test_own",
+    "test_train_command",
 }
 
 
