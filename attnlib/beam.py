@@ -64,20 +64,20 @@ class Beam:
         """Keep the best of them beside what has ended before."""
         self.ended = sorted([*self.ended, *hypotheses], key=lambda one: -one.score)[:n_best]
 
-    def is_settled(self, n_best: int, longest: int, penalty: Penalty) -> bool:
+    def is_settled(self, n_best: int, max_new_tokens: int, penalty: Penalty) -> bool:
         """Nothing that is open can still overtake."""
         if len(self.ended) < n_best:
             return not self.open
-        return all(best_score(one, longest, penalty) <= self.ended[-1].score for one in self.open)
+        return all(best_score(one, max_new_tokens, penalty) <= self.ended[-1].score for one in self.open)
 
 
-def best_score(hypothesis: Hypothesis, longest: int, penalty: Penalty) -> float:
+def best_score(hypothesis: Hypothesis, max_new_tokens: int, penalty: Penalty) -> float:
     """The score it would have if all that follows were certain, at the best length: none that goes on has a higher one.
 
     A sum of logarithms only falls. But a score that is divided by a length may rise, so the sum of today is divided
     by the largest penalty that is still to come.
     """
-    to_come = range(len(hypothesis.tokens) + 1, longest + 1)
+    to_come = range(len(hypothesis.tokens) + 1, max_new_tokens + 1)
     return hypothesis.log_prob / max(map(penalty, to_come))
 
 
@@ -86,7 +86,7 @@ def beam_search(
     prefix: Any,
     *,
     width: int,
-    longest: int,
+    max_new_tokens: int,
     stop: Sequence[int] = (),
     penalty: Penalty = SUM,
     n_best: int = 1,
@@ -94,7 +94,7 @@ def beam_search(
     """The best that was found to say after each prefix, (b, n), best first: `n_best` or as many as there are.
 
     width      how many beginnings of each sentence go on at every step
-    longest    tokens; what is still open then competes as it is
+    max_new_tokens    tokens; what is still open then competes as it is
     stop       tokens that end a text
     penalty    what the sum is divided by before hypotheses of different lengths are compared: `power` or `gnmt`
 
@@ -103,7 +103,7 @@ def beam_search(
 
     >>> after = np.log([[0.0001, 0.6, 0.3999], [0.4, 0.3, 0.3], [0.9, 0.05, 0.05]])
     >>> for width in (1, 2):
-    ...     (best,), = beam_search(lambda prefix: after[prefix[:, -1]], np.array([[0]]), width=width, longest=2)
+    ...     (best,), = beam_search(lambda prefix: after[prefix[:, -1]], np.array([[0]]), width=width, max_new_tokens=2)
     ...     print(best.tokens, round(math.exp(best.score), 2))
     (1, 0) 0.24
     (2, 0) 0.36
@@ -113,7 +113,7 @@ def beam_search(
             f"beam_search: n_best must be between 1 and width, and width at least 1; got {n_best=}, {width=}."
         )
     beams = [Beam() for _ in range(prefix.shape[0])]
-    alive = {row: beam for row, beam in enumerate(beams) if longest}
+    alive = {row: beam for row, beam in enumerate(beams) if max_new_tokens}
     while alive:
         log_probs, tokens = _likeliest(next_log_probs(prefix), width + len(set(stop)))
         rows, said, first = [], [], 0
@@ -123,10 +123,10 @@ def beam_search(
             beam.end([one for _, one in grown[:width] if one.ended], n_best)
             goes_on = [(parent, one) for parent, one in grown if not one.ended][:width]
             beam.open = [one for _, one in goes_on]
-            if beam.open and len(beam.open[0].tokens) == longest:
+            if beam.open and len(beam.open[0].tokens) == max_new_tokens:
                 beam.end(beam.open, n_best)
                 beam.open = []
-            if beam.is_settled(n_best, longest, penalty):
+            if beam.is_settled(n_best, max_new_tokens, penalty):
                 del alive[number]
                 continue
             rows += [here.start + parent for parent, _ in goes_on]
@@ -184,7 +184,7 @@ def exact_search(
     next_log_probs: NextLogProbs,
     prefix: Any,
     *,
-    longest: int,
+    max_new_tokens: int,
     stop: Sequence[int] = (),
     penalty: Penalty = SUM,
     n_best: int = 1,
@@ -198,27 +198,27 @@ def exact_search(
     all that is left, so most of the tree is never seen. The model must not remember: it is asked here and there.
 
     >>> after = np.log([[0.0001, 0.6, 0.3999], [0.4, 0.3, 0.3], [0.9, 0.05, 0.05]])
-    >>> exact_search(lambda prefix: after[prefix[:, -1]], np.array([[0]]), longest=2)[0].tokens
+    >>> exact_search(lambda prefix: after[prefix[:, -1]], np.array([[0]]), max_new_tokens=2)[0].tokens
     (2, 0)
     """
     waiting: list[tuple[float, int, Hypothesis]] = [(0.0, 0, Hypothesis())]
     found, expanded, count = [], 0, 1
     while waiting and len(found) < n_best:
         _, _, best = heapq.heappop(waiting)
-        if best.ended or len(best.tokens) == longest:
+        if best.ended or len(best.tokens) == max_new_tokens:
             found.append(best)
             continue
         expanded += 1
         if expanded > at_most:
             raise ValueError(
                 f"exact_search: the tree must be small enough to search; {at_most:,} beginnings were expanded and "
-                f"the best text is not known yet. Take fewer tokens than longest={longest}, or a larger at_most."
+                f"the best text is not known yet. Lower {max_new_tokens=}, or raise at_most."
             )
         said = like(prefix, [best.tokens]) if best.tokens else prefix[:, :0]
         log_probs = next_log_probs(library_of(prefix).concatenate([prefix, said], 1))
         for _, one in _grown([best], *_likeliest(log_probs, log_probs.shape[-1]), penalty, stop):
-            complete = one.ended or len(one.tokens) == longest
-            bound = one.score if complete else best_score(one, longest, penalty)
+            complete = one.ended or len(one.tokens) == max_new_tokens
+            bound = one.score if complete else best_score(one, max_new_tokens, penalty)
             heapq.heappush(waiting, (-bound, count, one))
             count += 1
     return found

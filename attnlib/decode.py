@@ -54,31 +54,36 @@ def stream(
     prefix: Any,
     choose: Choose = likeliest,
     *,
-    longest: int,
+    max_new_tokens: int,
     stop: Stop = (),
     pad: int = 0,
 ) -> Iterator[Any]:
-    """The next token of each sequence, (b,), as soon as it is chosen, until all have ended or are `longest` tokens on.
+    """The next token of each sequence, (b,), as soon as it is chosen, until all have ended or are `max_new_tokens` tokens on.
 
     stop    tokens, or sequences of tokens, behind which a sequence has ended; what stands in the prefix does not count
     pad     what a sequence says that has ended, while others go on
 
     >>> after = np.log(np.array([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.6, 0.3, 0.1]]))  # of 0 comes 1, of 1 comes 2
-    >>> [token.item() for token in stream(lambda prefix: after[prefix[:, -1]], np.array([[0]]), longest=9, stop=[2])]
+    >>> [token.item() for token in stream(lambda prefix: after[prefix[:, -1]], np.array([[0]]), max_new_tokens=9, stop=[2])]
     [1, 2]
     """
     ends = [[one] if isinstance(one, int) else list(one) for one in stop]
     if not all(ends):
         raise ValueError("stream: a stop sequence must have one token or more; got none.")
-    return _stream(next_log_probs, prefix, choose, longest, ends, pad)
+    return _stream(next_log_probs, prefix, choose, max_new_tokens, ends, pad)
 
 
 def _stream(
-    next_log_probs: NextLogProbs, prefix: Any, choose: Choose, longest: int, ends: list[list[int]], pad: int
+    next_log_probs: NextLogProbs,
+    prefix: Any,
+    choose: Choose,
+    max_new_tokens: int,
+    ends: list[list[int]],
+    pad: int,
 ) -> Iterator[Any]:
     library, start = library_of(prefix), prefix.shape[1]
     ended = prefix[:, 0] != prefix[:, 0]
-    while prefix.shape[1] < start + longest and not (ends and bool(ended.all())):
+    while prefix.shape[1] < start + max_new_tokens and not (ends and bool(ended.all())):
         token = choose(next_log_probs(prefix))
         if ends:
             token = library.where(ended, like(prefix, pad), token)

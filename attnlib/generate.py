@@ -25,7 +25,7 @@ def written(folder: Path, prompt: str, *, tokens: int, temperature: float, seed:
     prefix = torch.tensor([read], device=model.embed.weight.device)
     choose = decode.sampler(np.random.default_rng(seed), temperature=temperature)
     most = min(tokens, model.config.longest - len(read))
-    said = decode.stream(model.speaker(), prefix, choose, longest=most, stop=[end])
+    said = decode.stream(model.speaker(), prefix, choose, max_new_tokens=most, stop=[end])
     yield prompt
     yield from by.decode_stream(number for token in said if (number := int(token)) != end)
 

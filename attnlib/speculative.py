@@ -60,11 +60,11 @@ def speculate(
     prefix: Any,
     draw: Draw,
     *,
-    longest: int,
+    max_new_tokens: int,
     n_drafted: int = 4,
     stop: Sequence[int] = (),
 ) -> Iterator[Round]:
-    """Round after round, what the target says after a prefix (1, n), until a stop or `longest` tokens.
+    """Round after round, what the target says after a prefix (1, n), until a stop or `max_new_tokens` tokens.
 
     target       `after_each(prefix)`: the log-probabilities behind each token that it has not read, (1, k, vocab), as
                  `GPT.speaker` has; and `crop(n)`, which forgets all but n tokens
@@ -75,15 +75,15 @@ def speculate(
     """
     if n_drafted < 1:
         raise ValueError(f"speculate: there must be a token to guess; got {n_drafted=}.")
-    return _rounds(target, draft, prefix, draw, longest, n_drafted, stop)
+    return _rounds(target, draft, prefix, draw, max_new_tokens, n_drafted, stop)
 
 
 def _rounds(
-    target: Any, draft: Any, prefix: Any, draw: Draw, longest: int, n_drafted: int, stop: Sequence[int]
+    target: Any, draft: Any, prefix: Any, draw: Draw, max_new_tokens: int, n_drafted: int, stop: Sequence[int]
 ) -> Iterator[Round]:
     said, start = 0, prefix.shape[1]
-    while said < longest:
-        guessed, Q = _drafted(draft, prefix, draw, min(n_drafted, longest - said - 1))
+    while said < max_new_tokens:
+        guessed, Q = _drafted(draft, prefix, draw, min(n_drafted, max_new_tokens - said - 1))
         log_probs = target.after_each(guessed)[0, -len(Q) - 1 :]
         tokens, accepted = check(_probabilities(log_probs), Q, guessed[0, start + said :].tolist(), draw)
         ends = [i for i, token in enumerate(tokens) if token in stop]
@@ -91,7 +91,7 @@ def _rounds(
         prefix = _with(prefix, tokens)
         said += len(tokens)
         yield Round(tokens, min(accepted, len(tokens)))
-        if ends or said == longest:
+        if ends or said == max_new_tokens:
             return
         for speaker in (target, draft):  # they have read tokens that were refused
             if hasattr(speaker, "crop"):

@@ -60,7 +60,7 @@ def test_what_it_says_is_as_good_as_what_it_ranks_first():
     """Exact match with the right words before, and exact match of what it says by itself, are one figure."""
     t = tensors(encoded(unseen()))
     start = torch.full_like(t.source[:, :1], BOS)
-    said = tokens(trained().speaker(t.source, t.source_mask), start, longest=40, stop=[EOS], pad=PAD)
+    said = tokens(trained().speaker(t.source, t.source_mask), start, max_new_tokens=40, stop=[EOS], pad=PAD)
     rows = [target_vocab().decode(row) for row in said.tolist()]
     exact = [row == pair.target for row, pair in zip(rows, unseen(), strict=True)]
     assert np.mean(exact) == pytest.approx(accuracy(trained(), encoded(unseen())).exact)
@@ -148,8 +148,8 @@ def test_a_translation_may_have_twice_as_many_words_as_its_sentence_and_eight_mo
     asked = []
     speaks = SimpleNamespace(speaker=lambda source: source.shape)
 
-    def tokens(shape, start, longest, **_):
-        asked.append((tuple(shape), start.tolist(), longest))
+    def tokens(shape, start, max_new_tokens, **_):
+        asked.append((tuple(shape), start.tolist(), max_new_tokens))
         return torch.tensor([target_vocab().encode(["la", "zone"])])
 
     monkeypatch.setattr(translator_module.decode, "tokens", tokens)

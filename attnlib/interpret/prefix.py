@@ -45,7 +45,7 @@ def go_on(
     t = tensors(batch(pairs, source_vocab(), target_vocab()))
     prefix = torch.cat([t.target_in[:, : place + 1], torch.from_numpy(words)[:, None]], dim=1)
     speaker = model.speaker(t.source, t.source_mask)
-    said = decode.tokens(speaker, prefix, longest=40, stop=[EOS], pad=PAD)
+    said = decode.tokens(speaker, prefix, max_new_tokens=40, stop=[EOS], pad=PAD)
     return [target_vocab().decode(row) for row in said.tolist()]
 
 

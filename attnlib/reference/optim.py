@@ -138,11 +138,11 @@ def global_norm(*gradients: Float[Array, "..."]) -> float:
 
 
 @checked
-def clipped_by_norm(*gradients: Float[Array, "..."], longest: Number[float, "0<.."]) -> list[Array]:
-    """All gradients by one factor, so that together they are at most `longest` long: the direction stays.
+def clipped_by_norm(*gradients: Float[Array, "..."], max_norm: Number[float, "0<.."]) -> list[Array]:
+    """All gradients by one factor, so that together they are at most `max_norm` long: the direction stays.
 
-    >>> clipped_by_norm(np.array([3.0]), np.array([4.0]), longest=1.0)
+    >>> clipped_by_norm(np.array([3.0]), np.array([4.0]), max_norm=1.0)
     [array([0.6]), array([0.8])]
     """
     norm = global_norm(*gradients)
-    return [g if norm <= longest else g * (longest / norm) for g in gradients]
+    return [g if norm <= max_norm else g * (max_norm / norm) for g in gradients]

@@ -68,11 +68,13 @@ class DecodingTree(Explorable):
 
     def said(self, width: int) -> Hypothesis:
         """By a beam; of width one it is greedy."""
-        return beam_search(self.next_log_probs, np.zeros((1, 1), int), width=width, longest=STEPS)[0][0]
+        return beam_search(self.next_log_probs, np.zeros((1, 1), int), width=width, max_new_tokens=STEPS)[0][
+            0
+        ]
 
     def best(self) -> Hypothesis:
         """The likeliest of all."""
-        return exact_search(self.next_log_probs, np.zeros((1, 1), int), longest=STEPS)[0]
+        return exact_search(self.next_log_probs, np.zeros((1, 1), int), max_new_tokens=STEPS)[0]
 
     def probabilities(self, temperature: float = 1.0) -> Float[Array, "8"]:
         """Of the eight texts, when each word is drawn at this temperature."""
