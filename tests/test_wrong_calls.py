@@ -247,7 +247,7 @@ def wrong_values(value):
 
 @pytest.fixture(autouse=True)
 def as_a_reader_calls(monkeypatch):
-    monkeypatch.setattr(shapes, "AROUND", None)
+    monkeypatch.setattr(shapes, "INTERCEPT", None)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=NAMES)

@@ -6,7 +6,7 @@ Counted are, in `attnlib/*.py`, `attnlib/reference` and `attnlib/nn`, all lines,
 - functions whose one job it is: those named `_check...`, and in `shapes.py` `checked`, `where` and `_sign`;
 
 and elsewhere the lines of statements that only check (a call of something named `rules` or `_check...`, a `raise` with
-the `if` around it) and of decorators (`@checked`, `@where`, `@_values...`).
+the `if` around it) and of decorators (`@checked`, `@same_size`, `@_values...`).
 """
 
 import ast

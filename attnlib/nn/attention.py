@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from attnlib import rules
 from attnlib.nn.masks import causal_mask
 from attnlib.nn.ops import masked_softmax
-from attnlib.shapes import Bool, Float, Number, checked, where
+from attnlib.shapes import Bool, Float, Number, checked, same_size
 
 
 @checked
@@ -149,7 +149,7 @@ class AttentionLayer(nn.Module):
         self.W_V = nn.Linear(d_source, d_v, bias=False)
 
     @checked
-    @where(source="X")
+    @same_size(source="X")
     def forward(
         self,
         X: Float[Tensor, "*b m {self.d_model}"],
@@ -160,7 +160,7 @@ class AttentionLayer(nn.Module):
         return scaled_dot_product_attention(self.W_Q(X), self.W_K(source), self.W_V(source), mask)
 
     @checked
-    @where(source="X")
+    @same_size(source="X")
     def attention_weights(
         self,
         X: Float[Tensor, "*b m {self.d_model}"],

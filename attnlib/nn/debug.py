@@ -63,14 +63,14 @@ def checked_values() -> Iterator[None]:
     Traceback (most recent call last):
     ValueError: softmax: scores must be finite or -inf; got 1 NaN or +inf entries in S (2,).
     """
-    before = shapes.AROUND
+    before = shapes.INTERCEPT
 
     def asking(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         _ask_the_twin(function, args, named)
         return before(function, args, named) if before else function(*args, **named)
 
-    shapes.AROUND = asking
+    shapes.INTERCEPT = asking
     try:
         yield
     finally:
-        shapes.AROUND = before
+        shapes.INTERCEPT = before

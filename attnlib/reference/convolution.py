@@ -11,7 +11,7 @@ import numpy as np
 from attnlib import rules
 from attnlib.reference.activations import relu, relu_backward
 from attnlib.reference.ops import LinearCache, linear, linear_backward
-from attnlib.shapes import Array, Float, Number, checked, where
+from attnlib.shapes import Array, Float, Number, checked, same_size
 
 
 class ConvolutionCache(NamedTuple):
@@ -97,7 +97,7 @@ def convolved_feed_forward(
 
 
 @checked
-@where(d="d_hidden")
+@same_size(d="d_hidden")
 def convolved_feed_forward_backward(
     dY: Float[Array, "*b n d_model"], cache: ConvolvedCache
 ) -> tuple[Float[Array, "*b n d_model"], ConvolvedParameters]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from attnlib.reference.multihead import MultiHeadCache, head_outputs, head_outputs_backward
 from attnlib.reference.projections import MultiHeadParameters, combine, combine_backward
-from attnlib.shapes import Array, Bool, Float, checked, where
+from attnlib.shapes import Array, Bool, Float, checked, same_size
 
 
 class GateCache(NamedTuple):
@@ -48,7 +48,7 @@ class GatedCache(NamedTuple):
 
 
 @checked
-@where(g="h")
+@same_size(g="h")
 def gated_multi_head_attention(
     X: Float[Array, "*b m d_model"],
     source: Float[Array, "*b n d_source"],

@@ -10,11 +10,11 @@ from attnlib.reference.attention import (
     attention_layer,
     attention_layer_backward,
 )
-from attnlib.shapes import Array, Bool, Float, checked, where
+from attnlib.shapes import Array, Bool, Float, checked, same_size
 
 
 @checked
-@where(m="n", d_source="d_model")
+@same_size(m="n", d_source="d_model")
 def self_attention(
     X: Float[Array, "*b n d_model"],
     parameters: AttentionParameters,
@@ -32,7 +32,7 @@ def self_attention(
 
 
 @checked
-@where(m="n", d_source="d_model")
+@same_size(m="n", d_source="d_model")
 def self_attention_backward(
     dO: Float[Array, "*b n d_v"], cache: LayerCache
 ) -> tuple[Float[Array, "*b n d_model"], AttentionParameters]:

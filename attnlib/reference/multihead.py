@@ -25,11 +25,11 @@ from attnlib.reference.projections import (
     project,
     project_backward,
 )
-from attnlib.shapes import Array, Bool, Float, Number, checked, where
+from attnlib.shapes import Array, Bool, Float, Number, checked, same_size
 
 
 @checked
-@where(h="n_heads", g="n_heads")
+@same_size(h="n_heads", g="n_heads")
 def multi_head_attention_by_loops(
     X: Float[Array, "*b m d_model"],
     source: Float[Array, "*b n d_source"],
@@ -68,7 +68,7 @@ class MultiHeadCache(NamedTuple):
 
 
 @checked
-@where(h="n_heads", g="n_kv_heads")
+@same_size(h="n_heads", g="n_kv_heads")
 def head_outputs(
     X: Float[Array, "*b m d_model"],
     source: Float[Array, "*b n d_source"],
@@ -101,7 +101,7 @@ def head_outputs_backward(
 
 
 @checked
-@where(h="n_heads", g="n_heads")
+@same_size(h="n_heads", g="n_heads")
 def multi_head_attention(
     X: Float[Array, "*b m d_model"],
     source: Float[Array, "*b n d_source"],
@@ -135,7 +135,7 @@ def multi_head_attention_backward(
 
 
 @checked
-@where(h="n_heads", g="n_kv_heads")
+@same_size(h="n_heads", g="n_kv_heads")
 def grouped_query_attention(
     X: Float[Array, "*b m d_model"],
     source: Float[Array, "*b n d_source"],
@@ -171,7 +171,7 @@ class SumCache(NamedTuple):
 
 
 @checked
-@where(h="n_heads", g="n_heads")
+@same_size(h="n_heads", g="n_heads")
 def multi_head_as_sum(
     X: Float[Array, "*b m d_model"],
     source: Float[Array, "*b n d_source"],
