@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from attnlib.editing import Place, shown
 
-DEAREST = 10  # rows that are printed beside the survivors
+SLOWEST = 10  # rows that are printed beside the survivors
 MOST = 40  # survivors that are printed
-AROUND, WIDE = 16, 44  # letters shown before what differs, and at most of each line
+CONTEXT, WIDTH = 16, 44  # letters shown before what differs, and at most of each line
 
 
 class Tried(NamedTuple):
@@ -53,12 +53,12 @@ def short(before: str, after: str) -> tuple[str, str]:
     >>> short("result = " + 9 * "long + " + "x", "result = " + 9 * "long + " + "y")
     ('...+ long + long + x', '...+ long + long + y')
     """
-    start = max(0, len(os.path.commonprefix([before, after])) - AROUND)
-    start = start if max(len(before), len(after)) > WIDE else 0
+    start = max(0, len(os.path.commonprefix([before, after])) - CONTEXT)
+    start = start if max(len(before), len(after)) > WIDTH else 0
 
     def cut(line: str) -> str:
-        end = "..." if len(line) > start + WIDE else ""
-        return ("..." if start else "") + line[start : start + WIDE] + end
+        end = "..." if len(line) > start + WIDTH else ""
+        return ("..." if start else "") + line[start : start + WIDTH] + end
 
     return cut(before), cut(after)
 
@@ -78,7 +78,7 @@ def table(command: str, rows: Sequence[Tried], root: Path) -> None:
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     print(f"{len(rows)} edits: {counts(rows)}, {sum(row.seconds for row in rows):.0f} s")
     survivors = [row for row in rows if row.survived]
-    dearest = sorted((row for row in rows if not row.survived), key=lambda row: -row.seconds)[:DEAREST]
+    dearest = sorted((row for row in rows if not row.survived), key=lambda row: -row.seconds)[:SLOWEST]
     show_rows("survived", survivors[:MOST])
     if len(survivors) > MOST:
         print(f"  and {len(survivors) - MOST} more")

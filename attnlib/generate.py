@@ -17,7 +17,7 @@ from attnlib.train import own
 from attnlib.train.checkpoint import CheckpointError
 
 
-def written(folder: Path, prompt: str, *, tokens: int, temperature: float, seed: int) -> Iterator[str]:
+def generated_text(folder: Path, prompt: str, *, tokens: int, temperature: float, seed: int) -> Iterator[str]:
     """The prompt and what comes after it, piece by piece, up to the end of a document or of the model's room."""
     model, by = own.trained(folder)
     end = by.numbers[own.END]
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     options = {"tokens": asked.tokens, "temperature": asked.temperature, "seed": asked.seed}
     try:
-        for piece in written(asked.folder, asked.prompt, **options):
+        for piece in generated_text(asked.folder, asked.prompt, **options):
             print(piece, end="", flush=True)
         print()
     except (ValueError, OSError, CheckpointError) as error:

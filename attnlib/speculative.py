@@ -39,7 +39,7 @@ class Round(NamedTuple):
     accepted: int
 
 
-def check(
+def verify(
     P: Float[Array, "k1 vocab"], Q: Float[Array, "k vocab"], drafted: Sequence[int], draw: Draw
 ) -> Round:
     """Keep drafted tokens up to the first that is refused, and say one more, which costs no further pass.
@@ -85,7 +85,7 @@ def _rounds(
     while said < max_new_tokens:
         guessed, Q = _drafted(draft, prefix, draw, min(n_drafted, max_new_tokens - said - 1))
         log_probs = target.after_each(guessed)[0, -len(Q) - 1 :]
-        tokens, accepted = check(_probabilities(log_probs), Q, guessed[0, start + said :].tolist(), draw)
+        tokens, accepted = verify(_probabilities(log_probs), Q, guessed[0, start + said :].tolist(), draw)
         ends = [i for i, token in enumerate(tokens) if token in stop]
         tokens = tokens[: ends[0] + 1] if ends else tokens
         prefix = _with(prefix, tokens)

@@ -81,7 +81,7 @@ def test_the_filters_leave_what_the_sampling_leaves_and_cold_is_greedy(rng):
     assert set(drawn) == set(np.flatnonzero(P))
     share, spread = np.bincount(drawn, minlength=VOCAB) / len(drawn), np.sqrt(P * (1 - P) / len(drawn))
     assert (abs(share - P) <= 4 * spread).all()  # four standard errors of 4,000 draws
-    assert np.array_equal(decode.sampler(rng, temperature=1e-4)(S), decode.likeliest(S))
+    assert np.array_equal(decode.sampler(rng, temperature=1e-4)(S), decode.greedy(S))
 
 
 def rows_that_say(*rows):
@@ -146,7 +146,7 @@ def test_a_gpt_with_its_cache_says_what_it_says_without(positions, longest, choo
     prefix = torch.randint(VOCAB, (B, N))
 
     def said(next_log_probs):
-        chosen = decode.likeliest if choose is None else decode.sampler(np.random.default_rng(3), **choose)
+        chosen = decode.greedy if choose is None else decode.sampler(np.random.default_rng(3), **choose)
         return decode.tokens(next_log_probs, prefix, chosen, max_new_tokens=STEPS, stop=[EOS])
 
     with torch.no_grad():

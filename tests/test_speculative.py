@@ -11,7 +11,7 @@ import torch
 from attnlib.models import gpt
 from attnlib.models.gpt import GPT, GPTConfig
 from attnlib.reference.ops import softmax
-from attnlib.speculative import check, drawn_by, residual, speculate
+from attnlib.speculative import drawn_by, residual, speculate, verify
 
 VOCAB, LONGEST = 3, 3
 START = np.array([[0, 1]])
@@ -103,7 +103,7 @@ def test_the_share_that_is_accepted_is_what_both_have_in_common(rng):
     accepted = 0.0
     for token in range(5):
         one = over_all_draws(
-            lambda draw, token=token: check(np.stack([p, p]), q[None], [token], draw).accepted
+            lambda draw, token=token: verify(np.stack([p, p]), q[None], [token], draw).accepted
         )
         accepted += q[token] * one[1]
     assert math.isclose(accepted, np.minimum(p, q).sum())

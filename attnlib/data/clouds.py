@@ -24,34 +24,34 @@ class Clouds(NamedTuple):
 
 
 @checked
-def clouds(n: Number[int, "1.."], apart: Number[float, "0.."], seed: int = 0) -> Clouds:
-    """Points of four clouds, whose middles stand at (± apart, ± apart).
+def clouds(n: Number[int, "1.."], center: Number[float, "0.."], seed: int = 0) -> Clouds:
+    """Points of four clouds, whose middles stand at (± center, ± center).
 
-    >>> drawn = clouds(3, apart=1.0)
+    >>> drawn = clouds(3, center=1.0)
     >>> drawn.X.shape, drawn.true.sum(axis=1).round(9).tolist()
     ((3, 2), [1.0, 1.0, 1.0])
     """
     rng = np.random.default_rng(seed)
     cloud = rng.integers(4, size=n)
-    X = apart * SIGNS[cloud] + rng.normal(size=(n, 2))
-    return Clouds(X, cloud, posterior(X, apart))
+    X = center * SIGNS[cloud] + rng.normal(size=(n, 2))
+    return Clouds(X, cloud, posterior(X, center))
 
 
 @checked
-def posterior(X: Float[Array, "*b 2"], apart: Number[float, "0.."]) -> Float[Array, "*b 4"]:
+def posterior(X: Float[Array, "*b 2"], center: Number[float, "0.."]) -> Float[Array, "*b 4"]:
     """How probable each cloud is at each point (Bayes): the squares of X cancel, so it is a softmax of a linear map.
 
-    >>> posterior(np.zeros(2), apart=1.0)
+    >>> posterior(np.zeros(2), center=1.0)
     array([0.25, 0.25, 0.25, 0.25])
     """
-    return softmax(apart * X @ SIGNS.T)
+    return softmax(center * X @ SIGNS.T)
 
 
 @checked
-def best_accuracy(apart: Number[float, "0.."]) -> float:
+def best_accuracy(center: Number[float, "0.."]) -> float:
     """How often the likeliest cloud is the right one: both signs must be right. Nobody is right more often.
 
     >>> round(best_accuracy(0.0), 4)
     0.25
     """
-    return (0.5 + 0.5 * math.erf(apart / math.sqrt(2))) ** 2
+    return (0.5 + 0.5 * math.erf(center / math.sqrt(2))) ** 2

@@ -63,7 +63,7 @@ def text(
     return symbols[:, :length]
 
 
-def together(language: DistantLanguage) -> Array:
+def joint_distribution(language: DistantLanguage) -> Array:
     """How often each `back` symbols and the one behind them stand in a long text; one axis a symbol."""
     v, back = len(language.next), language.back
     windows = language.windows.reshape(v, v ** (back - 2), v)
@@ -79,7 +79,7 @@ def floor(language: DistantLanguage, seen: Number[int, "0.."]) -> float:
     True
     """
     unseen = tuple(range(max(0, language.back - seen)))
-    joint = together(language).sum(axis=unseen)
+    joint = joint_distribution(language).sum(axis=unseen)
     guess = joint / joint.sum(axis=-1, keepdims=True)
     return float(-(joint * np.log(guess)).sum())
 

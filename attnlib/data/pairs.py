@@ -1,7 +1,7 @@
-"""A language in which the next symbol depends on the last two together, so that what can be known is known.
+"""A language in which the next symbol depends on the last two joint, so that what can be known is known.
 
 Book: the-block. `floors` says how many bits a symbol costs whoever knows nothing, the last symbol, both of them apart,
-or both together; no model can do better than the last.
+or both joint; no model can do better than the last.
 """
 
 from typing import NamedTuple
@@ -66,30 +66,30 @@ def floors(language: PairLanguage) -> dict[str, float]:
     >>> list(floors(pair_language(n_symbols=3)))
     ['nothing', 'frequencies', 'last symbol', 'both, added', 'both']
     """
-    together = language.pairs[:, :, None] * language.next  # a, b, c
-    last = together.sum(axis=0)  # b, c
+    joint = language.pairs[:, :, None] * language.next  # a, b, c
+    last = joint.sum(axis=0)  # b, c
     often = last.sum(axis=0)
     return {
         "nothing": float(np.log2(len(often))),
-        "frequencies": bits(often, often),
-        "last symbol": bits(last, last / last.sum(axis=-1, keepdims=True)),
-        "both, added": bits(together, best_sum(together)),
-        "both": bits(together, language.next),
+        "frequencies": cross_entropy_bits(often, often),
+        "last symbol": cross_entropy_bits(last, last / last.sum(axis=-1, keepdims=True)),
+        "both, added": cross_entropy_bits(joint, best_sum(joint)),
+        "both": cross_entropy_bits(joint, language.next),
     }
 
 
-def bits(true: Array, guess: Array) -> float:
+def cross_entropy_bits(true: Array, guess: Array) -> float:
     """The mean number of bits of a symbol, if `guess` is what one says and `true` how often it comes."""
     return float(-(true * np.log2(guess)).sum())
 
 
-def best_sum(together: Float[Array, "v v v"], rounds: int = 500) -> Float[Array, "v v v"]:
+def best_sum(joint: Float[Array, "v v v"], rounds: int = 500) -> Float[Array, "v v v"]:
     """softmax(f(b) + g(a)) with the best f and g: what has the right tables for a, c and for b, c, and no more.
 
     Each round scales a table until it is right, and disturbs the others less and less (iterative proportional fitting).
     """
-    guess = np.ones_like(together)
+    guess = np.ones_like(joint)
     for _ in range(rounds):
         for axis in (0, 1, 2):  # the table of the other two
-            guess = guess * (together.sum(axis=axis, keepdims=True) / guess.sum(axis=axis, keepdims=True))
+            guess = guess * (joint.sum(axis=axis, keepdims=True) / guess.sum(axis=axis, keepdims=True))
     return guess / guess.sum(axis=-1, keepdims=True)

@@ -66,10 +66,10 @@ def copy(size: int, length: int, n_symbols: int, *, seed: int = 0) -> SequenceTa
     return _from_positions(size, np.arange(length), n_symbols, seed)
 
 
-def say_first(size: int, length: int, n_symbols: int, *, seed: int = 0) -> SequenceTask:
+def repeat_first(size: int, length: int, n_symbols: int, *, seed: int = 0) -> SequenceTask:
     """Say the first symbol everywhere: all outputs look at position 0.
 
-    >>> say_first(1, 3, 10).weights[0].tolist()
+    >>> repeat_first(1, 3, 10).weights[0].tolist()
     [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     """
     return _from_positions(size, np.zeros(length, dtype=int), n_symbols, seed)

@@ -24,7 +24,7 @@ Cache = KeyValueCache | SourceCache
 Positions = Callable[[Tensor, int], Tensor]
 
 
-def _apart(X: Float[Tensor, "*b n d"], d_head: int) -> Float[Tensor, "*b h n d_head"]:
+def _split_by_width(X: Float[Tensor, "*b n d"], d_head: int) -> Float[Tensor, "*b h n d_head"]:
     """The heads of a width, cut by *their* width: a layer that is shared among devices has a part of the heads."""
     return X.unflatten(-1, (-1, d_head)).transpose(-2, -3)  # eq-split-heads
 
@@ -161,9 +161,11 @@ class MultiHeadAttention(nn.Module):
         self._check(X, source, mask, bias, positions, cache)
 
         def keys_and_values(source: Tensor) -> tuple[Tensor, Tensor]:
-            return self.norm_K(_apart(self.W_K(source), self.d_k)), _apart(self.W_V(source), self.d_v)
+            return self.norm_K(_split_by_width(self.W_K(source), self.d_k)), _split_by_width(
+                self.W_V(source), self.d_v
+            )
 
-        Q = self.norm_Q(_apart(self.W_Q(X), self.d_k))  # eq-layer
+        Q = self.norm_Q(_split_by_width(self.W_Q(X), self.d_k))  # eq-layer
         if isinstance(cache, SourceCache):
             return Q, *cache.once(lambda: keys_and_values(source))  # pyright: ignore
         K, V = keys_and_values(X if source is None else source)

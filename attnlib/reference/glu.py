@@ -1,7 +1,7 @@
-"""Gated linear units: what one map of X says, times how far a second map of X opens the gate.
+"""Gated linear units: one linear map of X, multiplied entry by entry with a gate computed from a second map of X.
 
-The family has one member for each bend of the gate: `glu` the sigmoid, `reglu` the ReLU, `geglu` the GELU and `swiglu`
-the swish. Chapter 4 compares them. The twin, where autograd does the backward, is `attnlib.nn.glu`.
+The members of the family differ in the gate's activation: `glu` has the sigmoid, `reglu` the ReLU, `geglu` the GELU and
+`swiglu` the swish. Chapter 4 compares them. The twin, where autograd does the backward, is `attnlib.nn.glu`.
 """
 
 from collections.abc import Callable
@@ -20,15 +20,15 @@ from attnlib.reference.activations import (
 from attnlib.reference.ops import LinearCache, linear, linear_backward
 from attnlib.shapes import Array, Float, checked
 
-Bend = Callable[[Array], Array]
-BendBackward = Callable[[Array, Array], Array]
+Activation = Callable[[Array], Array]
+ActivationBackward = Callable[[Array, Array], Array]
 
 
 def _gated_backward(
-    dH: Array, A: Array, G: Array, bend: Bend, bend_backward: BendBackward
+    dH: Array, A: Array, G: Array, activation: Activation, activation_backward: ActivationBackward
 ) -> tuple[Array, Array]:
     """dA and dG by the rule of products."""
-    return dH * bend(G), bend_backward(dH * A, G)
+    return dH * activation(G), activation_backward(dH * A, G)
 
 
 @checked
@@ -119,7 +119,7 @@ class GatedParameters(NamedTuple):
 class GatedCache(NamedTuple):
     X: Float[Array, "*b d_model"]
     A: Float[Array, "*b d_hidden"]  # what is said
-    G: Float[Array, "*b d_hidden"]  # before the gate's bend
+    G: Float[Array, "*b d_hidden"]  # before the gate's activation
     H: Float[Array, "*b d_hidden"]  # behind the gate
     parameters: GatedParameters
 

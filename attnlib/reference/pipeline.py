@@ -29,10 +29,10 @@ def _played(orders: list[list[int]]) -> Int[Array, "p ticks"]:
 
 
 @checked
-def all_then_all(p: Number[int, "1.."], m: Number[int, "1.."]) -> Int[Array, "p ticks"]:
+def gpipe(p: Number[int, "1.."], m: Number[int, "1.."]) -> Int[Array, "p ticks"]:
     """GPipe: all forward passes, then all backward passes; m micro-batches are kept at once.
 
-    >>> all_then_all(2, 2)
+    >>> gpipe(2, 2)
     array([[ 1,  2,  0,  0, -1, -2],
            [ 0,  1,  2, -1, -2,  0]])
     """
@@ -41,10 +41,10 @@ def all_then_all(p: Number[int, "1.."], m: Number[int, "1.."]) -> Int[Array, "p 
 
 
 @checked
-def one_by_one(p: Number[int, "1.."], m: Number[int, "1.."]) -> Int[Array, "p ticks"]:
+def one_f_one_b(p: Number[int, "1.."], m: Number[int, "1.."]) -> Int[Array, "p ticks"]:
     """1F1B: as soon as it can, a worker follows each forward by a backward; at most p micro-batches are kept.
 
-    >>> one_by_one(2, 2)
+    >>> one_f_one_b(2, 2)
     array([[ 1,  2,  0, -1,  0, -2],
            [ 0,  1, -1,  2, -2,  0]])
     """
@@ -62,7 +62,7 @@ def one_by_one(p: Number[int, "1.."], m: Number[int, "1.."]) -> Int[Array, "p ti
 def waiting(table: Int[Array, "p ticks"]) -> float:
     """The share of all ticks in which a worker waits.
 
-    >>> waiting(one_by_one(2, 2)), bubble(2, 2)
+    >>> waiting(one_f_one_b(2, 2)), bubble(2, 2)
     (0.3333333333333333, 0.3333333333333333)
     """
     return float((table == 0).mean())
@@ -72,7 +72,7 @@ def waiting(table: Int[Array, "p ticks"]) -> float:
 def kept(table: Int[Array, "p ticks"]) -> Int[Array, "p"]:
     """For how many micro-batches at once each worker keeps what their backward pass needs.
 
-    >>> kept(all_then_all(3, 5)), kept(one_by_one(3, 5))
+    >>> kept(gpipe(3, 5)), kept(one_f_one_b(3, 5))
     (array([5, 5, 5]), array([3, 2, 1]))
     """
     return np.sign(table).cumsum(axis=1).max(axis=1)

@@ -43,16 +43,16 @@ def attention_on_a_ring(
     Q: Float[Array, "p n d_k"],
     K: Float[Array, "p n d_k"],
     V: Float[Array, "p n d_v"],
-    places: Int[Array, "p n"] | None = None,
+    positions: Int[Array, "p n"] | None = None,
 ) -> tuple[Float[Array, "p n d_v"], Int[Array, "p"]]:
     """Each worker's queries over the keys of all, in p ticks (eq-ring); and how many numbers each worker has sent.
 
-    places    where in the text each worker's tokens stand; no query then sees a key behind it
+    positions    where in the text each worker's tokens stand; no query then sees a key behind it
 
     >>> Q, K, V = np.zeros((2, 1, 1)), np.zeros((2, 1, 1)), np.array([[[2.0]], [[4.0]]])
     >>> attention_on_a_ring(Q, K, V)[0][:, 0, 0]
     array([3., 3.])
-    >>> attention_on_a_ring(Q, K, V, places=np.array([[0], [1]]))[0][:, 0, 0]
+    >>> attention_on_a_ring(Q, K, V, positions=np.array([[0], [1]]))[0][:, 0, 0]
     array([2., 3.])
     """
     p, n, d_k = Q.shape
@@ -61,7 +61,7 @@ def attention_on_a_ring(
     sent = np.zeros(p, dtype=np.int64)
     for tick in range(p):
         for r, of in enumerate(held):
-            mask = None if places is None else places[r][:, None] >= places[of]
+            mask = None if positions is None else positions[r][:, None] >= positions[of]
             found[r] = join_tile(found[r], Q[r] @ K[of].T / math.sqrt(d_k), V[of], mask)
         if tick < p - 1:
             held = held[-1:] + held[:-1]  # worker r hands what it has to worker r + 1

@@ -14,7 +14,7 @@ from attnlib.shapes import Array, Int
 from attnlib.viz.explorables.base import Explorable, script, style
 from attnlib.viz.style import PALETTE
 
-SCHEDULES = {"GPipe": pipeline.all_then_all, "1F1B": pipeline.one_by_one}
+SCHEDULES = {"GPipe": pipeline.gpipe, "1F1B": pipeline.one_f_one_b}
 MOST = 2 * (16 + 8 - 1)  # ticks
 
 

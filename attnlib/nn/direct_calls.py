@@ -1,7 +1,7 @@
 """A model without the calls of its modules, for one token at a time: there the way to a layer is as long as its work.
 
 Chapter 4 counts what a token costs (what-it-costs). `torch.nn.Module` looks for hooks at each call, and for
-parameters in dictionaries; `bare` does so once.
+parameters in dictionaries; `with_direct_calls` does so once.
 """
 
 import copy
@@ -49,14 +49,14 @@ OURS = (
 
 
 @checked
-def bare(module: nn.Module) -> Any:
+def with_direct_calls(module: nn.Module) -> Any:
     """A copy that computes the same with the same parameters, and calls functions where the module calls its parts.
 
     It holds for the parts that are there now. One of another type, or one that somebody listens to, is called as
     before: adapters, shards and hooks work.
 
     >>> layer, X = FeedForward(d_model=4, d_hidden=16), torch.ones(1, 4)
-    >>> torch.equal(bare(layer).forward(X), layer(X)), bare(layer).W_1.func.__name__
+    >>> torch.equal(with_direct_calls(layer).forward(X), layer(X)), with_direct_calls(layer).W_1.func.__name__
     (True, 'linear')
     """
     light = copy.copy(module)
@@ -73,7 +73,7 @@ def _called(part: nn.Module) -> Any:
         return [_called(each) for each in part]
     if type(part) in FUNCTIONS:
         return FUNCTIONS[type(part)](part)
-    return bare(part).forward if type(part) in OURS else part
+    return with_direct_calls(part).forward if type(part) in OURS else part
 
 
 def _listened_to(part: nn.Module) -> bool:
