@@ -150,7 +150,7 @@ def test_a_seed_fixes_the_data():
     [
         (
             lambda: set_anomaly(1, 2, 3, 2),
-            "set_anomaly: with fewer than 3 items no one is the odd one; got length=2",
+            "set_anomaly: length must be at least 3, or no item is the odd one; got length=2",
         ),
         (
             lambda: set_anomaly(1, 3, 1, 2),

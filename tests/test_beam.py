@@ -338,7 +338,7 @@ def test_wrong_calls_get_a_sentence(table):
     for call, sentence in [
         (
             lambda: beam_search(lambda prefix: np.array([[1.0, 2.0]]), start, width=1, max_new_tokens=3),
-            "must give log-probabilities, which are at most zero; got 2. Of scores take the log-softmax",
+            "must give log-probabilities, which are at most zero; got 2. Apply the log-softmax to scores",
         ),
         (lambda: beam_search(of_arrays(table), start, width=0, max_new_tokens=3), "width at least 1"),
         (
@@ -349,7 +349,7 @@ def test_wrong_calls_get_a_sentence(table):
             lambda: exact_search(
                 lambda prefix: np.full((1, 9), -math.log(9)), start, max_new_tokens=9, at_most=50
             ),
-            "exact_search: the tree must be small enough to search; 50 beginnings were expanded",
+            "exact_search: the tree must be small enough to search; 50 hypotheses were expanded",
         ),
     ]:
         with pytest.raises(ValueError, match=sentence):

@@ -69,5 +69,5 @@ def test_a_curve_gives_the_first_place_below_and_the_first_place_reached():
 
 
 def test_spread_needs_two_trials():
-    with pytest.raises(ValueError, match="two trials or more, to lie apart; got 1"):
+    with pytest.raises(ValueError, match="two trials or more for a standard deviation; got 1"):
         mean_and_sd([0.5])

@@ -14,7 +14,7 @@ CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à
 
 
 class FrenchWord(NamedTuple):
-    """One French word and the English positions it translates; `maybe` holds links that are possible, not sure."""
+    """One French word and the positions of the English words it translates; `maybe` has links that are not sure."""
 
     word: str
     sure: tuple[int, ...]
@@ -22,7 +22,7 @@ class FrenchWord(NamedTuple):
 
 
 def agree(forms: tuple[str, ...], gender: str, plural: bool) -> str:
-    """The form for this gender and number out of (masculine, feminine, masculine plural, feminine plural)."""
+    """The form for this gender and number, of (masculine, feminine, masculine plural, feminine plural)."""
     return forms[2 * plural + (gender == "f")]
 
 
@@ -73,12 +73,12 @@ def _noun_phrase(leaves: tuple[Leaf, ...], start: int, negated: bool) -> list[Fr
     article = det.word.french[2 if plural else int(gender == "f")]
     if negated and article in ("un", "une"):
         article = "de"  # pas de chat: after a negation the indefinite article of the object becomes "de"
-    noun_said = FrenchWord(noun.word.french[plural], (start + len(leaves) - 1,))
-    return [FrenchWord(article, (start,)), *before, noun_said, *reversed(after)]
+    form_of_noun = FrenchWord(noun.word.french[plural], (start + len(leaves) - 1,))
+    return [FrenchWord(article, (start,)), *before, form_of_noun, *reversed(after)]
 
 
 def _negation(verb: Leaf, start: int) -> list[FrenchWord]:
-    """ "not" is words twice, around the verb; "does" has no word of its own and only possibly belongs to the verb."""
+    """ "not" becomes two words around the verb; "does" has no word of its own and a possible link to the verb."""
     finite = FrenchWord(verb.word.french[verb.plural], (start + 2,), (start,))
     return [FrenchWord("ne", (start + 1,)), finite, FrenchWord("pas", (start + 1,))]
 

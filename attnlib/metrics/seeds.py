@@ -1,6 +1,6 @@
-"""What several seeds measured: the mean, and how far they lie apart.
+"""The mean and the standard deviation of a measurement over several seeds.
 
-Book: permutation. A result of one seed is an anecdote.
+Book: permutation. With one seed alone it is not known how much of a result is chance.
 """
 
 from typing import Any
@@ -16,6 +16,8 @@ def mean_and_sd(trials: Any) -> dict[str, Any]:
     """
     values = np.asarray(trials, dtype=float)
     if len(values) < 2:
-        raise ValueError(f"mean_and_sd: there must be two trials or more, to lie apart; got {len(values)}.")
+        raise ValueError(
+            f"mean_and_sd: there must be two trials or more for a standard deviation; got {len(values)}."
+        )
     mean, sd = values.mean(axis=0), values.std(axis=0, ddof=1)
     return {name: x.round(4).tolist() for name, x in {"mean": mean, "sd": sd, "trials": values}.items()}

@@ -1,4 +1,4 @@
-"""Pipeline schedules: which worker computes what at which tick, how long it waits, and what it keeps.
+"""Pipeline schedules: which worker computes what at each tick, how long it waits, and what it keeps.
 
 The book derives it in eq-bubble (Chapter 5).
 """
@@ -19,7 +19,7 @@ MOST = 2 * (16 + 8 - 1)  # ticks
 
 
 class PipelineSchedule(Explorable):
-    """A schedule, a number of workers and one of micro-batches to choose; who does what, and what waits, follows."""
+    """For a chosen schedule, number of workers and of micro-batches: the table of tasks, and the waiting time."""
 
     QUESTION = "Who computes what when, and who waits?"
     SIZE = (519, 470)
@@ -43,7 +43,7 @@ class PipelineSchedule(Explorable):
         return pipeline.kept(self.table()).tolist()
 
     def figure(self) -> Figure:
-        """Both schedules, since without a script neither can be chosen."""
+        """Both schedules, because in a static figure none can be chosen."""
         fig, axes = plt.subplots(
             2, 1, figsize=(8.0, 1.2 + 0.6 * self.workers), sharex=True, layout="constrained"
         )
