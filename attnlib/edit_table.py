@@ -42,9 +42,9 @@ class Tried(NamedTuple):
         return f"{self.place}: {before} -> {after} | {self.noticed or self.reason} | {self.seconds:.2f}"
 
 
-def tried(file: str, place: Place, new: ast.AST, noticed: str = "", seconds: float = 0.0) -> Tried:
+def tried(file: str, at: Place, new: ast.AST, noticed: str = "", seconds: float = 0.0) -> Tried:
     """The row for an edit of the syntax tree."""
-    return Tried(f"{file}:{place.lineno}", *shown(place, new), noticed, round(seconds, 2))
+    return Tried(f"{file}:{at.lineno}", *shown(at, new), noticed, round(seconds, 2))
 
 
 def short(before: str, after: str) -> tuple[str, str]:

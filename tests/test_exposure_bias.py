@@ -20,7 +20,7 @@ def pairs():
 def test_a_model_reads_the_right_words_and_then_the_one_it_is_given(pairs, monkeypatch):
     read = []
     monkeypatch.setattr(
-        prefix.decode, "tokens", lambda speaker, given, **_: read.append(given) or given[:, :0]
+        exposure_bias.decode, "tokens", lambda speaker, given, **_: read.append(given) or given[:, :0]
     )
     mute = SimpleNamespace(speaker=lambda source, mask: None)
     words = exposure_bias.random_words(exposure_bias.reference_words(pairs, PLACE), np.random.default_rng(1))

@@ -147,7 +147,7 @@ def masked_softmax(
 ) -> Float[Array, "*b n"]:
     """The softmax of the last axis over the entries where mask is True; exactly zero elsewhere (eq-masked-softmax).
 
-    A row that may look nowhere is a row of zeros. Scores behind the mask may be anything, even NaN.
+    A row that may look nowhere is a row of zeros. Masked scores may have any value, even NaN.
 
     >>> S = np.array([[0.0, 9.0, 0.0], [1.0, 2.0, 3.0]])
     >>> masked_softmax(S, np.array([[True, False, True], [False, False, False]]))

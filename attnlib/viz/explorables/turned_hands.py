@@ -31,10 +31,10 @@ class TurnedHands(Explorable):
     pairs = traitlets.Int(4, min=1, max=6).tag(sync=True)
     base = traitlets.Float(10_000.0, min=3, max=100_000).tag(sync=True)
 
-    def turned(self, places: Float[Array, "n"], back: float = 0.0) -> Float[Array, "n d"]:
+    def turned(self, positions: Float[Array, "n"], back: float = 0.0) -> Float[Array, "n d"]:
         """Equal vectors rotated by the angles of their positions, and back by those of `back`: keys, or queries."""
-        alike = np.tile([1.0, 0.0], (len(places), self.pairs))
-        return rotary(rotary(alike, np.full(len(places), -back), self.base), places, self.base)
+        alike = np.tile([1.0, 0.0], (len(positions), self.pairs))
+        return rotary(rotary(alike, np.full(len(positions), -back), self.base), positions, self.base)
 
     def scores(self) -> Float[Array, "keys"]:
         """The query's scores with the keys 0, 1, 2 ... positions before it, as shares of the largest possible score."""
