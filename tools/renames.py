@@ -1,8 +1,8 @@
 """Names that changed, in the notebooks: `python tools/renames.py` puts the new ones in, `--since COMMIT` shows that
 nothing else of their code, and nothing of their outputs, has changed since then.
 
-The names are data, `docs/renames/*.yml`: was, now, and the kind. A module and a name are replaced where they stand as
-whole words, a name only in notebooks that import it; an attribute behind a dot; an argument in the calls of `of`.
+The names are data, `docs/renames/*.yml`: was, now, and the kind. A module and a name are replaced as whole
+words, a name only in notebooks that import it; an attribute after a dot; an argument in calls of the functions `of`.
 """
 
 import argparse
@@ -25,7 +25,7 @@ KINDS = ("module", "name", "attribute", "argument")
 
 @dataclass(frozen=True)
 class Rename:
-    """One name: what it was, what it is, and where it stands."""
+    """One renamed name: the old and the new one, and its kind."""
 
     kind: str
     was: str
@@ -69,7 +69,7 @@ def imports(code: str) -> str:
 
 
 def parsed(code: str) -> ast.Module:
-    """The code without the lines that only a notebook understands."""
+    """The syntax tree of the code, without magics and shell commands."""
     return ast.parse(re.sub(r"^(\s*)[%!].*$", r"\1pass", code, flags=re.M))
 
 
@@ -84,7 +84,7 @@ def in_calls(code: str, one: Rename) -> str:
         if keyword.arg == one.was
     ]
     for line, column in sorted(found, reverse=True):
-        raw = lines[line - 1].encode()  # an offset counts bytes
+        raw = lines[line - 1].encode()  # ast counts columns in bytes
         lines[line - 1] = (raw[:column] + one.now.encode() + raw[column + len(one.was.encode()) :]).decode()
     return "".join(lines)
 
@@ -115,7 +115,7 @@ def code_of(notebook: Any) -> list[str]:
 
 
 def outputs_hash(notebook: Any) -> str:
-    """One number for all that a notebook shows."""
+    """A hash of all outputs of a notebook."""
     shown = [cell["outputs"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
 
