@@ -57,7 +57,7 @@ OTHERS = (  # folders and files that are not yet held to it
     "attnlib/models",
     "attnlib/train",
     *(f"attnlib/nn/{name}.py" for name in (
-        "cache", "decoder_block", "depth", "embedding", "positional", "relative", "transformer",
+        "block", "cache", "decoder_block", "depth", "embedding", "positional", "relative", "transformer",
     )),
     *(f"attnlib/reference/{name}.py" for name in (
         "block", "decoder_block", "depth", "embedding", "gpt", "positional", "relative", "transformer",
