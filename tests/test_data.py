@@ -99,7 +99,7 @@ def test_no_word_is_in_the_lexicon_twice():
 
 
 def test_sampling_refuses_an_impossible_length():
-    with pytest.raises(ValueError, match=r"no sentence has 2 words; ask for 3"):
+    with pytest.raises(ValueError, match=r"no sentence has 2 words; take 3"):
         Grammar().sample(np.random.default_rng(0), 2)
 
 
