@@ -74,14 +74,26 @@ def parsed(code: str) -> ast.Module:
 
 
 def in_calls(code: str, one: Rename) -> str:
-    """The code with one argument of some functions under its new name."""
-    lines = code.splitlines(keepends=True)
-    found = [
-        (keyword.lineno, keyword.col_offset)
-        for call in ast.walk(parsed(code))
+    """The code with one argument of some functions under its new name, also in a dictionary that a call unpacks.
+
+    >>> in_calls('o = {"a": 1}\\nf(**o)', Rename("argument", "a", "b", of=("f",)))
+    'o = {"b": 1}\\nf(**o)'
+    """
+    lines, tree = code.splitlines(keepends=True), parsed(code)
+    keywords = [
+        keyword
+        for call in ast.walk(tree)
         if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in one.of
         for keyword in call.keywords
-        if keyword.arg == one.was
+    ]
+    found = [(keyword.lineno, keyword.col_offset) for keyword in keywords if keyword.arg == one.was]
+    unpacked = {ast.unparse(keyword.value) for keyword in keywords if keyword.arg is None}
+    found += [
+        (key.lineno, key.col_offset + 1)  # after the quotation mark
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and unpacked & {ast.unparse(target) for target in node.targets}
+        for key in (node.value.keys if isinstance(node.value, ast.Dict) else [])
+        if isinstance(key, ast.Constant) and key.value == one.was
     ]
     for line, column in sorted(found, reverse=True):
         raw = lines[line - 1].encode()  # ast counts columns in bytes
