@@ -36,7 +36,7 @@ def of_attnlib(model: GPT, text: torch.Tensor) -> Work:
     def work() -> torch.Tensor:
         for layer in cache:
             layer.crop(text.shape[1] - 1)
-        return decode.tokens(speak, text, longest=TOKENS)
+        return decode.tokens(speak, text, max_new_tokens=TOKENS)
 
     return work
 

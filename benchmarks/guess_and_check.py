@@ -69,13 +69,18 @@ def main() -> None:
     for seed, text in zip(SEEDS, begun, strict=True):
         ways = {
             "one by one": lambda t=text, s=seed: decode.tokens(
-                model.speaker(), t, decode.sampler(np.random.default_rng(s)), longest=TOKENS
+                model.speaker(), t, decode.sampler(np.random.default_rng(s)), max_new_tokens=TOKENS
             )
         }
         for k in GUESSES:
             ways[str(k)] = lambda k=k, t=text, s=seed: list(
                 speculate(
-                    model.speaker(), draft, t, drawn_by(np.random.default_rng(s)), longest=TOKENS, n_drafted=k
+                    model.speaker(),
+                    draft,
+                    t,
+                    drawn_by(np.random.default_rng(s)),
+                    max_new_tokens=TOKENS,
+                    n_drafted=k,
                 )
             )
         for name, way in ways.items():

@@ -28,7 +28,7 @@ if threading.current_thread() is threading.main_thread():
 def everything_is_checked(request, monkeypatch):
     """Results and inner calls keep their annotations too, but where times are compared."""
     around = None if request.node.get_closest_marker("timing") else checked_result
-    monkeypatch.setattr(shapes, "AROUND", around)
+    monkeypatch.setattr(shapes, "INTERCEPT", around)
 
 
 @pytest.fixture

@@ -106,18 +106,18 @@ def test_columns_of_the_map_in_and_rows_of_the_map_out_sum_to_the_network(rng):
 
 @pytest.mark.parametrize("p", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("m", [1, 2, 3, 8, 16])
-@pytest.mark.parametrize("schedule", [pipeline.all_then_all, pipeline.one_by_one])
+@pytest.mark.parametrize("schedule", [pipeline.gpipe, pipeline.one_f_one_b])
 def test_the_bubble_is_the_formulas(schedule, p, m):
     table = schedule(p, m)
     assert pipeline.waiting(table) == pytest.approx(pipeline.bubble(p, m), abs=1e-12)
     assert all(sorted(row[row != 0]) == [*range(-m, 0), *range(1, m + 1)] for row in table)
-    most = m if schedule is pipeline.all_then_all else min(p, m)
+    most = m if schedule is pipeline.gpipe else min(p, m)
     assert pipeline.kept(table).max() == most
 
 
 @pytest.mark.training
 @pytest.mark.parametrize("p", SIZES)
-@pytest.mark.parametrize("name, schedule", [("GPipe", pipeline.all_then_all), ("1F1B", pipeline.one_by_one)])
+@pytest.mark.parametrize("name, schedule", [("GPipe", pipeline.gpipe), ("1F1B", pipeline.one_f_one_b)])
 def test_pytorch_does_what_the_schedule_says(name, schedule, p, found):
     table = schedule(p, MICRO)
     for r in range(p):

@@ -144,7 +144,7 @@ SPECIAL = {
     ("unroll_backward", "d_states"): lambda maker: [maker.array("float", "*b d", "")],
     ("unroll_backward", "caches"): lambda maker: [maker.of(recurrent.RNNCache, "")],
     ("parameters_of", "cell"): lambda maker: torch.nn.RNNCell(3, 4),
-    ("bare", "module"): lambda maker: torch.nn.Linear(3, 4),
+    ("with_direct_calls", "module"): lambda maker: torch.nn.Linear(3, 4),
     ("gated_heads", "module"): lambda maker: importlib.import_module(
         "attnlib.nn.multihead"
     ).MultiHeadAttention(d_model=4, n_heads=2),
@@ -247,7 +247,7 @@ def wrong_values(value):
 
 @pytest.fixture(autouse=True)
 def as_a_reader_calls(monkeypatch):
-    monkeypatch.setattr(shapes, "AROUND", None)
+    monkeypatch.setattr(shapes, "INTERCEPT", None)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=NAMES)
@@ -278,4 +278,4 @@ def test_none_is_no_mask_and_nothing_else():
         for name, said in get_type_hints(function, include_extras=True).items()
         if name != "return" and NoneType in options(said)
     }
-    assert optional <= {"mask", "places", "source_mask", "b", "m", "centers", "device", "bias"}
+    assert optional <= {"mask", "positions", "source_mask", "b", "m", "centers", "device", "bias"}

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from attnlib.nn.bare import bare
 from attnlib.nn.cache import KeyValueCache, SourceCache
 from attnlib.nn.decoder_block import DecoderBlock, DecoderCache
+from attnlib.nn.direct_calls import with_direct_calls
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.positional import sinusoids
 from attnlib.nn.transformer import Block, FeedForward, dropout_of
@@ -201,7 +201,7 @@ class Speaker:
         source: Int[Tensor, "b n"],
         source_mask: Bool[Tensor, "b n"] | None = None,
     ) -> None:
-        self.model, self.cache = bare(model), model.new_cache()
+        self.model, self.cache = with_direct_calls(model), model.new_cache()
         self.memory, self.source_mask = model.encode(source, source_mask), source_mask
         self.reads = torch.arange(len(source), device=source.device)  # which source each row reads
 

@@ -12,8 +12,8 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from attnlib.nn.bare import bare
 from attnlib.nn.cache import KeyValueCache
+from attnlib.nn.direct_calls import with_direct_calls
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.positional import Rotary
 from attnlib.nn.transformer import Block, FeedForward, dropout_of
@@ -151,7 +151,7 @@ class Speaker:
     """A text in progress: asked for what comes after a prefix that grows, it reads what is new."""
 
     def __init__(self, model: GPT, cache: Cache) -> None:
-        self.model, self.cache = bare(model), cache
+        self.model, self.cache = with_direct_calls(model), cache
 
     def __call__(self, prefix: Int[Tensor, "b n"]) -> Float[Tensor, "b vocab"]:
         with torch.inference_mode():

@@ -64,5 +64,5 @@ def translate(model: EncoderDecoder, sentence: str) -> str:
     must_be_known(words)
     source = torch.tensor([source_vocab().encode(words)])
     start = torch.full((1, 1), BOS)
-    said = decode.tokens(model.speaker(source), start, longest=2 * len(words) + 8, stop=[EOS], pad=PAD)
+    said = decode.tokens(model.speaker(source), start, max_new_tokens=2 * len(words) + 8, stop=[EOS], pad=PAD)
     return " ".join(target_vocab().decode(said[0].tolist())).replace("' ", "'")

@@ -202,7 +202,7 @@ def train_step(
         shapes == [W.shape for W in old], "train_step", f"each parameter has moments of its shape; {came}"
     )
     loss, gradients = next_token_loss(rows, train_state.parameters, n_heads)
-    slopes = clipped_by_norm(*all_arrays(gradients), longest=longest)
+    slopes = clipped_by_norm(*all_arrays(gradients), max_norm=longest)
     tables = [id(table) for table in train_state.parameters[:2]]
     shares = [decay if W.ndim > 1 and id(W) not in tables else 0.0 for W in old]
     each = zip(old, slopes, train_state.moments, shares, strict=True)

@@ -69,7 +69,9 @@ def translate(
 ) -> tuple[Int[torch.Tensor, "b m"], Float[torch.Tensor, "b m n"] | None]:
     """Greedy decoding until every sentence has ended; the attention weights too, if the model has any."""
     speaker = model.speaker(source, source_mask)
-    said = decode.tokens(speaker, torch.full_like(source[:, :1], BOS), longest=longest, stop=[EOS], pad=PAD)
+    said = decode.tokens(
+        speaker, torch.full_like(source[:, :1], BOS), max_new_tokens=longest, stop=[EOS], pad=PAD
+    )
     return said, None if model.config.attention == "none" else torch.cat(speaker.weights, 1)
 
 

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn.utils import parametrize
 
 from attnlib.models.gpt import GPT, GPTConfig
-from attnlib.nn.bare import bare
+from attnlib.nn.direct_calls import with_direct_calls
 
 VOCAB, N = 17, 5
 LLAMA = {
@@ -33,7 +33,7 @@ def model(**options):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_numbers_with_a_cache_and_without(kind):
     whole, tokens = model(**KINDS[kind]), torch.randint(VOCAB, (1, N))
-    light, cache = bare(whole), whole.new_cache()
+    light, cache = with_direct_calls(whole), whole.new_cache()
     with torch.no_grad():
         expected = whole(tokens)
         assert torch.equal(light(tokens), expected)
@@ -44,7 +44,7 @@ def test_the_same_numbers_with_a_cache_and_without(kind):
 def test_parameters_are_shared_and_the_model_stays_as_it_was():
     whole, tokens = model(), torch.randint(VOCAB, (1, N))
     before = list(whole.state_dict()), repr(whole)
-    light = bare(whole)
+    light = with_direct_calls(whole)
     with torch.no_grad():
         for W in whole.parameters():
             W.mul_(1.5)
@@ -54,7 +54,7 @@ def test_parameters_are_shared_and_the_model_stays_as_it_was():
 
 
 def test_the_way_to_a_plain_part_leads_past_torch(monkeypatch):
-    light, calls = bare(model()), []
+    light, calls = with_direct_calls(model()), []
     called = nn.Module._call_impl
     monkeypatch.setattr(
         nn.Module, "__call__", lambda self, *a, **k: calls.append(type(self)) or called(self, *a, **k)
@@ -69,7 +69,7 @@ def test_the_way_to_a_plain_part_leads_past_torch(monkeypatch):
 def test_a_hook_is_heard(name):
     whole, heard = model(), []
     whole.get_submodule(name).register_forward_hook(lambda *told: heard.append(name))
-    bare(whole).forward(torch.randint(VOCAB, (1, N)))
+    with_direct_calls(whole).forward(torch.randint(VOCAB, (1, N)))
     assert heard == [name]
 
 
@@ -79,7 +79,7 @@ def test_a_hook_for_all_modules_is_heard():
         lambda layer, *told: heard.append(type(layer).__name__)
     )
     try:
-        bare(whole).forward(torch.randint(VOCAB, (1, N)))
+        with_direct_calls(whole).forward(torch.randint(VOCAB, (1, N)))
     finally:
         hook.remove()
     assert heard.count("Linear") == 1 + 2 * 6 and heard.count("Block") == 2
@@ -112,5 +112,5 @@ def test_a_part_that_is_no_longer_torch_s_own_is_called_as_before(change):
     whole, tokens = model(), torch.randint(VOCAB, (1, N))
     before = whole(tokens)
     change(whole.blocks[0].attention)
-    after = bare(whole).forward(tokens)
+    after = with_direct_calls(whole).forward(tokens)
     assert torch.equal(after, whole(tokens)) and not torch.allclose(after, before)
