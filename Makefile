@@ -114,7 +114,7 @@ sample: $(COLAB)
 	@echo "== notebooks on Colab's packages: three, and those that changed"
 	@$(PYTEST) -n 2 --dist load -m colab tests/test_colab.py
 
-gpu: $(READY) ## measure on a GPU and store results/gpu.json; without one it says so and stores nothing
+gpu: $(READY) ## measure on a GPU and store attnlib/data/results/gpu.json; without one it says so and stores nothing
 	@$(PY) benchmarks/gpu.py
 
 shots: book ## take the pictures of the page how-to-use again, where the pages have changed
