@@ -9,7 +9,7 @@ parameters. `book/api/twins.yml` says of the other functions what PyTorch has in
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from .api import entries, link, package_of
 from .package import Package, anchor_of
 
 FILE = Path("book/api/twins.yml")
+HEAD = ("Equation, in NumPy", "In PyTorch", "Why there")
 
 
 class Twin(NamedTuple):
@@ -74,37 +75,30 @@ class TwinsDirective(SphinxDirective):
         package = package_of(self.env.app)
         for module in package.modules.values():
             self.env.note_dependency(module.file)
-        heads = [[nodes.Text(head)] for head in ("Equation, in NumPy", "In PyTorch", "Why there")]
-        rows = [self.cells(twin) for twin in twins(package, exceptions(folder))]
-        return [table(heads, rows)]
-
-    def cells(self, twin: Twin) -> list[list[nodes.Node]]:
-        other: list[nodes.Node] = (
-            [Name(path=twin.torch, text=twin.torch)] if twin.torch else [nodes.Text("none")]
-        )
-        return [
-            [Name(path=twin.function, text=twin.function.removeprefix("reference."))],
-            other,
-            [nodes.Text(twin.why)],
-        ]
+        return [table(HEAD, [cells(twin) for twin in twins(package, exceptions(folder))])]
 
 
-def table(head: list[list[nodes.Node]], rows: list[list[list[nodes.Node]]]) -> nodes.table:
+def cells(twin: Twin) -> Sequence[nodes.Node]:
+    function = Name(path=twin.function, text=twin.function.removeprefix("reference."))
+    other = Name(path=twin.torch, text=twin.torch) if twin.torch else nodes.Text("none")
+    return [function, other, nodes.Text(twin.why)]
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[nodes.Node]]) -> nodes.table:
     group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in head), cols=len(head))
-    group += nodes.thead("", table_row(head))
+    group += nodes.thead("", table_row([nodes.Text(text) for text in head]))
     group += nodes.tbody("", *map(table_row, rows))
     return nodes.table("", group, classes=["twins"])
 
 
-def table_row(cells: list[list[nodes.Node]]) -> nodes.row:
-    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))
+def table_row(cells: Sequence[nodes.Node]) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))
 
 
 def visit_name(self, node: Name) -> None:
     package = package_of(self.builder.app)
-    path = package.find(node["path"]) or package.find(
-        node["path"].rpartition(".")[0]
-    )  # a method is in its class
+    owner = node["path"].rpartition(".")[0]  # of a method
+    path = package.find(node["path"]) or package.find(owner)
     page = entries(self.builder.env).get(path)
     text = f"<code>{node['text']}</code>"
     self.body.append(link(self.builder, page, anchor_of(path), text) if page else text)
