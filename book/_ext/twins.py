@@ -22,6 +22,7 @@ from .api import entries, link, package_of
 from .package import Package, anchor_of
 
 FILE = Path("book/api/twins.yml")
+BREAK = re.compile(r"(?<=\w)(?=_)|(?<=\.)")  # where a long name may go on in a second line
 HEAD = ("Equation, in NumPy", "In PyTorch", "Why there")
 
 
@@ -100,7 +101,7 @@ def visit_name(self, node: Name) -> None:
     owner = node["path"].rpartition(".")[0]  # of a method
     path = package.find(node["path"]) or package.find(owner)
     page = entries(self.builder.env).get(path)
-    text = f"<code>{node['text']}</code>"
+    text = f"<code>{BREAK.sub('<wbr>', node['text'])}</code>"
     self.body.append(link(self.builder, page, anchor_of(path), text) if page else text)
     raise nodes.SkipNode
 
