@@ -204,7 +204,7 @@ def taken(name: str) -> list[Step]:
     """A walk in a process of its own, where nothing has been read or remembered before it."""
     environment = os.environ | {"PYTHONHASHSEED": "0", "ATTNLIB_PROGRESS": "off", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, __file__, "--path", name]
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
     lines = [line.removeprefix(MARK).split(" ", 1) for line in said.splitlines() if line.startswith(MARK)]
     return [Step(*line) for line in lines]
 
