@@ -2,7 +2,7 @@
 
 Half precision against the reference, time and memory of fused and of plain attention, one training at the size that a
 GPU gets, and a step of GPT-2 on each rung of the ladder: kinds of number, compiled, with a fused optimiser. Stores
-results/gpu.json: figures, seeds, versions, device, date and commit.
+attnlib/data/results/gpu.json: figures, seeds, versions, device, date and commit.
 """
 
 import subprocess
@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from attnlib.data.bilingual import corpus, source_vocab, target_vocab
-from attnlib.data.results import save_result
+from attnlib.data.results import FOLDER, save_result
 from attnlib.data.vocab import batch
 from attnlib.models import costs
 from attnlib.models.gpt import GPT, GPTConfig, gpt2_small
@@ -194,13 +194,14 @@ def measure(
         "ladder": ladder(here, model or gpt2_small(), texts, n),
     }
     seconds = time.perf_counter() - started
+    command = "python benchmarks/gpu.py"
     return save_result(
-        "gpu", data, seeds=SEEDS, command="make gpu", seconds=seconds, device=here.label, folder=folder
+        "gpu", data, seeds=SEEDS, command=command, seconds=seconds, device=here.label, folder=folder
     )
 
 
 def main() -> int:
-    file = measure(ROOT / "results")
+    file = measure(FOLDER)
     print(NONE if file is None else file.read_text(encoding="utf-8"))
     return 0
 

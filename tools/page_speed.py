@@ -146,9 +146,7 @@ def main() -> int:
     data = {"machine": told, "limits": LIMITS, "pages": seen, "slower": {"times": SLOWER, heaviest: slowed}}
     seconds = time.perf_counter() - began
     if not sys.argv[1:]:
-        save_result(
-            "page-speed", data, seeds=(), command="make speed", seconds=seconds, folder=ROOT / "results"
-        )
+        save_result("page-speed", data, seeds=(), command="python tools/page_speed.py", seconds=seconds)
     return 0
 
 

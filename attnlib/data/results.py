@@ -1,7 +1,8 @@
 """Results of experiments, stored with everything that is needed to run them again.
 
 A result is one JSON file in `attnlib/data/results/`; its entry "provenance" names seeds, command, versions, device,
-duration and date. The scripts under `experiments/` write the files, notebooks read them.
+duration and date. The scripts under `experiments/` and `benchmarks/` write the files, notebooks read them; two are
+the speeds of the book's pages, which `tools/page_speed.py` and `tools/lighthouse.py` measure.
 """
 
 import json
