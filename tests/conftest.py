@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from results import checked_result
 
 from attnlib import shapes
-from results import checked_result
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 

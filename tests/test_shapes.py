@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
+from results import checked_result
 
 from attnlib import shapes
 from attnlib.reference import kernel, ops
 from attnlib.reference.recurrent import RNNParameters, rnn_cell, unroll
 from attnlib.shapes import Array, Bool, Float, Int, Number, checked, same_size
-from results import checked_result
 
 
 class Pair(NamedTuple):
