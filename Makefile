@@ -20,10 +20,11 @@ export PYTHONHASHSEED ?= 0
 export TORCHINDUCTOR_CACHE_DIR ?= $(CURDIR)/.venv/inductor
 # Compiled modules and tests are kept, also for those who ask Python not to: collecting takes a quarter less time.
 unexport PYTHONDONTWRITEBYTECODE
+SINCE ?= main
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check lint types unit doctests notebooks arithmetic portable pages colab sample gpu cell shots run proofs budget scripts experiments bench speed mutants kills steady lighthouse address clean pdf zip site links
+.PHONY: help setup book serve test check shards shard walks pictures lint types unit doctests notebooks arithmetic portable pages colab sample gpu cell shots run proofs budget scripts experiments bench speed mutants kills steady lighthouse address clean pdf zip site links
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
@@ -74,6 +75,18 @@ PARTS := lint types+doctests unit notebooks arithmetic+book sample pages
 test: $(READY) ## everything: check, notebooks, other arithmetics, book, pages, a sample on Colab's packages
 	+@MAKE="$(MAKE)" $(PY) tools/parts.py $(PARTS)
 
+shards: # the jobs of continuous integration, as GitHub's matrix
+	@$(PYTHON) tools/shards.py
+
+shard: $(READY) # one of them: make shard SHARD=code
+	+@MAKE="$(MAKE)" $(PY) tools/shards.py --run $(SHARD)
+
+walks: $(READY) ## what somebody reads who follows the code in five places: the table of ARCHITECTURE.md
+	@$(PY) tools/walks.py --write
+
+pictures: $(READY) book ## pictures of the pages that differ from main (another commit: SINCE=...), at 390 and 1280 pixels
+	@$(PY) tools/page_pictures.py --since $(SINCE)
+
 lint: $(READY)
 	@echo "== lint"; $(PY) -m ruff check $(SOURCES) book && $(PY) -m ruff format --check $(SOURCES)
 
@@ -88,9 +101,10 @@ unit: $(READY)
 doctests: $(READY)
 	@echo "== doctests"; $(PYTEST) --doctest-modules attnlib
 
+NOTEBOOKS ?= book
 notebooks: $(READY) # only those with a changed source, but on a machine of continuous integration all
 	@echo "== notebooks against their stored outputs"
-	@$(PYTEST) $(IN_TWO) --changed --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg --nbval-cell-timeout=300 book
+	@$(PYTEST) $(IN_TWO) --changed --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg --nbval-cell-timeout=300 $(NOTEBOOKS)
 
 arithmetic: $(READY)
 	@echo "== three notebooks under other arithmetics"; $(PY) tools/portable.py --sample
@@ -98,10 +112,11 @@ arithmetic: $(READY)
 portable: $(READY) ## run every notebook under other arithmetics: older instruction sets, one and two threads (half an hour)
 	@$(PY) tools/portable.py
 
+# ONLY chooses tests by words in their names, as pytest's -k does.
 pages: $(READY) book
 	@echo "== the built book: ledger links and pages in a browser"
-	@$(PYTEST) $(IN_TWO) -m "built and not browser" -rs $$(grep -lw built tests/test_*.py)
-	@$(PYTEST) -n 3 --dist load -m browser -rs $$(grep -lw browser tests/test_*.py)
+	@$(PYTEST) $(IN_TWO) -m "built and not browser" $(if $(ONLY),-k "$(ONLY)") -rs $$(grep -lw built tests/test_*.py)
+	@$(PYTEST) -n 3 --dist load -m browser $(if $(ONLY),-k "$(ONLY)") -rs $$(grep -lw browser tests/test_*.py)
 
 $(COLAB): tests/colab-requirements.txt tools/colab.py $(READY)
 	@echo "== Colab's packages at Colab's versions, in .venv-colab"; $(PY) tools/colab.py
@@ -114,7 +129,7 @@ sample: $(COLAB)
 	@echo "== notebooks on Colab's packages: three, and those that changed"
 	@$(PYTEST) -n 2 --dist load -m colab tests/test_colab.py
 
-gpu: $(READY) ## measure on a GPU and store results/gpu.json; without one it says so and stores nothing
+gpu: $(READY) ## measure on a GPU and store attnlib/data/results/gpu.json; without one it says so and stores nothing
 	@$(PY) benchmarks/gpu.py
 
 shots: book ## take the pictures of the page how-to-use again, where the pages have changed

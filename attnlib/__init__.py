@@ -21,9 +21,9 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             exercises.transformer
     5  Training             reference.losses  .drop, and their twins in nn
                             reference.optim  .matrix_optim  .schedules  .gpt
-                            train.fit  .training  .held_out  .rows  .optim  .checkpoint
-                            train.own, generate; data.distant  .clouds, metrics.surprise  .calibration
-                            train.parallel  .workers  .traffic  .shards  .crew  .elastic
+                            train.fit  .training  .callbacks  .held_out  .state  .checkpoint  .rows  .optim
+                            train.pretraining, generate; data.distant  .clouds, metrics.surprise  .calibration
+                            train.parallel  .workers  .worker_group  .traffic  .shards  .elastic
                             reference.all_reduce  .pipeline
                             models.parallel_costs
                             exercises.training

@@ -1,7 +1,8 @@
-"""What an annotation asks of an argument, and the sentence if it gets something else.
+"""What a shape annotation requires of an argument, and the error message for one that does not fit.
 
-`attnlib.shapes.checked` calls this. Arrays and tensors are treated alike, for only `.shape` and `.dtype` are looked at:
-first the kind of each argument, then what several of them must agree in. Neither NumPy nor torch is imported.
+`attnlib.shapes.checked` calls this: first the kind of each argument is checked, then the sizes that several of them
+must share. Only `.shape` and `.dtype` are read, so arrays and tensors are treated alike, and neither NumPy nor torch is
+imported.
 """
 
 import functools
@@ -19,7 +20,7 @@ AXES = ("no axis", "one axis", "two axes", "three axes", "four axes")
 NUMBERS = {"h": " of heads", "n": " of keys", "m": " of queries", "T": " of steps"}
 PLURAL = {"Q": "queries", "K": "keys", "V": "values"}
 DTYPES = {"float": ("float", "bfloat"), "int": ("int", "uint"), "bool": ("bool",)}
-KINDS = {  # what an array must hold, and how one gets there; two names of arrays of truth values say what True means
+KINDS = {  # what an array must hold and how to convert it, by kind; by name for "mask", "bias" and "Z"
     "float": ("hold real floating-point numbers", "Convert it to float32 or float64 first."),
     "int": ("be an array of integers", "Convert it to int64 first."),
     "bool": ("be boolean", "An additive mask becomes boolean with `mask_from_additive`."),
@@ -29,7 +30,7 @@ KINDS = {  # what an array must hold, and how one gets there; two names of array
         "be boolean with True = stop here",
         "Probabilities become decisions with a comparison, such as `p > 0.5`.",
     ),
-    "numpy": (  # from the other library into this one
+    "numpy": (  # an array or tensor of the other library
         "be a NumPy array",
         "`.detach().cpu().numpy()` makes one; attnlib.nn has the same function for tensors.",
     ),
@@ -38,7 +39,7 @@ KINDS = {  # what an array must hold, and how one gets there; two names of array
         "`torch.from_numpy` makes one; attnlib.reference has the same function for arrays.",
     ),
 }
-HINTS = {  # what to do about a shape, by the name of the array or its first letter
+HINTS = {  # advice on a wrong shape, by the name of the array or its first letter
     "mask": " A mask over keys (b, n) becomes (b, 1, n) with `mask[:, None, :]`.",
     "reward": " The rewards of all keys become those of the drawn ones with `R[index]`.",
     "S": " More draws of the same rows go into leading axes.",
@@ -51,26 +52,26 @@ SEEDS = {
 
 
 def dtype_of(value: Any) -> str:
-    """The dtype in words, or the type of what is not an array."""
+    """The name of the dtype; of the type where the value is not an array."""
     return str(getattr(value, "dtype", type(value).__name__)).removeprefix("torch.")
 
 
 class Axes:
-    """`*#b #m d_k`: a batch of axes and behind it axes with names; what has a # may be of size one."""
+    """`*#b #m d_k`: any number of batch axes, then axes with names; an axis with a # may have size one."""
 
     def __init__(self, home: Any, kind: str, text: str) -> None:
         self.home, self.kind, self.text = home, kind, text
         words = re.sub("[{}]", "", text).split()
         self.batch = words.pop(0) if words and words[0][0] in "*." else ""
         self.names, self.least = words, sum(word[0] != "#" for word in words)
-        self.more: list[Axes] = []  # the same argument with more axes
+        self.more: list[Axes] = []  # alternatives with more axes, such as a mask with one for the heads
 
     def __str__(self) -> str:
         words = re.sub(r"[#{}]|self\.", "", self.text).split()
         return f"({', '.join(words)}{',' if len(words) == 1 and not self.batch else ''})"
 
     def parts(self, shape: tuple[int, ...]) -> list[tuple[str, Any]]:
-        """The batch and each axis by name, with what such an array has there."""
+        """The name of each axis with its size in `shape`; all batch axes together come first."""
         at = max(0, len(shape) - len(self.names))
         return [(self.batch, shape[:at]), *zip(self.names[::-1], shape[at:][::-1], strict=False)]
 
@@ -91,11 +92,11 @@ class Axes:
 
 
 class Range:
-    """`1..n`, `0<..` or `axis`: a whole or a real number, and where it may lie."""
+    """`1..n`, `0<..` or `axis`: an integer or a real number, and the interval that it must lie in."""
 
     def __init__(self, home: type, text: str = "0..") -> None:
         self.kind, self.word = (Integral, "an integer") if home is int else (Real, "a number")
-        self.axis = text == "axis"  # of the array that comes first
+        self.axis = text == "axis"  # the number of an axis of the first array
         self.low, self.open, self.high = re.findall(r"(\d*)(<?)(?:axis|\.\.)([\w.]*)", text)[0]
 
     def fits(self, value: Any) -> bool:
@@ -106,7 +107,7 @@ class Range:
             call.refuse(f"{name} must be {self.word}; got {type(value).__name__}.", TypeError)
         call.numbers.append((name, value, self))
 
-    def check(self, call: "Call", name: str, value: Any) -> None:
+    def check_bounds(self, call: "Call", name: str, value: Any) -> None:
         n = max((len(shape) for _, shape, *_ in call.arrays), default=0) if self.axis else 0
         low, high = -n if self.axis else int(self.low), n - 1 if self.axis else math.inf
         high = call.size(self.high) if self.high else high
@@ -120,12 +121,12 @@ class Range:
 
 
 class Instance:
-    """Other classes, or a function; the fields of a NamedTuple are annotated themselves."""
+    """Any other class, or a function; of a NamedTuple each field is checked by its own annotation."""
 
     def __init__(self, *kinds: Any) -> None:
         self.kinds = tuple(get_origin(kind) or kind for kind in kinds)
         hints = get_type_hints(kinds[0], include_extras=True) if hasattr(kinds[0], "_fields") else {}
-        self.fields = {name: reader(said) for name, said in hints.items()}
+        self.fields = {name: reader(one) for name, one in hints.items()}
 
     def fits(self, value: Any) -> bool:
         return callable(value) if self.kinds == (Callable,) else isinstance(value, self.kinds)
@@ -142,9 +143,12 @@ class Instance:
             read(call, f"{name}.{field}", getattr(value, field))
 
 
-def reader(said: Any) -> Callable[["Call", str, Any], None]:
-    """What reads an argument so annotated: by the alternative that fits, or by the one for arrays, which complains."""
-    options = get_args(said) if get_origin(said) in (Union, UnionType) else (said,)
+def reader(annotation: Any) -> Callable[["Call", str, Any], None]:
+    """The function that checks an argument with this annotation.
+
+    Of several alternatives (`A | B`) the one that fits decides; if none does, the one for arrays writes the error.
+    """
+    options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     if any(option is Any or isinstance(option, TypeVar) for option in options):
         return lambda call, name, value: None
     rules = [_rule(option) for option in options if option is not NoneType]
@@ -162,16 +166,16 @@ def reader(said: Any) -> Callable[["Call", str, Any], None]:
     return read
 
 
-def _rule(said: Any) -> Any:
-    """The rule that an annotation without alternatives is."""
-    if get_origin(said) is not Annotated:
-        return Instance({int: Integral, float: Real}.get(said, said))
-    home, (kind, text) = get_args(said)
+def _rule(annotation: Any) -> Any:
+    """The rule for an annotation without alternatives."""
+    if get_origin(annotation) is not Annotated:
+        return Instance({int: Integral, float: Real}.get(annotation, annotation))
+    home, (kind, text) = get_args(annotation)
     return Range(home, text) if kind == "number" else Axes(home, kind, text)
 
 
 class Call:
-    """One call: who is called, the arrays and numbers that came, and the sizes that they have."""
+    """One call of `who`, the function: the arrays and numbers that it was given, and the sizes found so far."""
 
     def __init__(self, who: str, library: Any, given: dict[str, Any], same: dict[str, str]) -> None:
         self.who, self.library, self.given, self.same = who, library, given, same
@@ -179,13 +183,13 @@ class Call:
         self.numbers: list[tuple[str, Any, Range]] = []
         self.sizes: dict[
             str, tuple[Any, str, tuple[int, ...], Axes]
-        ] = {}  # a size, and the array that has it
+        ] = {}  # the name of a size: its value, and the array that it was read from
 
     def refuse(self, rule: str, kind: type[Exception] = ValueError) -> None:
         raise kind(f"{self.who}: {rule}")
 
     def size(self, name: str) -> Any:
-        """What an array has, or an argument's value, as it stands or as `self.d_model`; or a product, `3d`, `h*d_k`."""
+        """The value of a size: from an array, from an argument such as `n` or `self.d_model`, or a product, `h*d_k`."""
         name = self.same.get(name, name)
         if name in self.sizes:
             return self.sizes[name][0]
@@ -198,7 +202,7 @@ class Call:
         return int(name) if name.isdigit() else value if isinstance(value, Integral) else None
 
     def agree(self) -> None:
-        """Ranks and dtypes, then sizes, then what broadcasts to them, then numbers."""
+        """Check ranks and dtypes, then sizes, then what broadcasts to them, then numbers."""
         for name, shape, _, axes in self.arrays:
             self._rank(name, shape, axes)
         floats = {name: one for name, _, one, axes in self.arrays if axes.kind == "float" and name != "bias"}
@@ -208,7 +212,7 @@ class Call:
             self.refuse(rule, TypeError)
         for name, value, bounds in self.numbers:
             if not bounds.axis and not bounds.high:
-                bounds.check(self, name, value)
+                bounds.check_bounds(self, name, value)
         sizes = [
             (*part, name, shape, axes) for name, shape, _, axes in self.arrays for part in axes.parts(shape)
         ]
@@ -219,7 +223,7 @@ class Call:
             if "#" in axes.text:
                 self._broadcasts(name, shape, axes)
         for name, value, bounds in self.numbers:
-            bounds.check(self, name, value)
+            bounds.check_bounds(self, name, value)
 
     def _rank(self, name: str, shape: tuple[int, ...], axes: Axes) -> None:
         n, least = len(shape), min(one.least for one in (axes, *axes.more))
@@ -232,7 +236,7 @@ class Call:
             self.refuse(f"{name} {rule} {axes}; got {shape}.{then}")
 
     def _solved(self, product: str, has: int, name: str, shape: tuple[int, ...]) -> tuple[str, int]:
-        """Of a product the one factor that is not known, and its size; a product of more stays what it is."""
+        """Solve a product of sizes, such as `h*d_k`, for its one unknown factor; with more, leave it as it is."""
         known = {factor: self.size(factor) for factor in factors_of(product)}
         missing = [factor for factor, size in known.items() if size is None]
         if len(known) == 1 or len(missing) > 1:
@@ -245,7 +249,7 @@ class Call:
         return missing[0], has // rest
 
     def _same(self, size: str, has: Any, name: str, shape: tuple[int, ...], axes: Axes) -> None:
-        """A size that is known is the same here; one that is not is known from now on."""
+        """Compare an axis with the size of that name, or remember its size if it is the first with that name."""
         size = self.same.get(size, size)
         known = self.size(size)
         if known is None:
@@ -273,7 +277,7 @@ class Call:
             self.refuse(f"{name} must broadcast to {what} {full}; got {shape}.{HINTS.get(name, '')}")
 
     def _full(self, axes: Axes, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """What an array broadcasts to: the sizes that are known, and of the others all that came."""
+        """The shape that an array must broadcast to: sizes known by name, and where none is known the array's own."""
         batch, names = axes.batch.replace("#", ""), [name.strip("#") for name in axes.names]
         fronts = [
             one.parts(own)[0][1][::-1]
@@ -297,7 +301,7 @@ def fits_into(shape: tuple[int, ...], full: tuple[int, ...]) -> bool:
 
 
 def splits_evenly(who: str, size: str, width: int, name: str, parts: int) -> None:
-    """A width that is cut into equal parts leaves no rest."""
+    """Refuse a width that does not divide into that many equal parts."""
     if width % parts:
         fitting = [k for k in range(1, width + 1) if width % k == 0]
         near = [k for k in fitting if k < parts][-1:] + [k for k in fitting if k > parts][:1]
@@ -308,29 +312,29 @@ def splits_evenly(who: str, size: str, width: int, name: str, parts: int) -> Non
 
 
 def converts(array: Any) -> bool:
-    """Whether torch converts all dtypes to one, within `torch.autocast`."""
+    """Whether torch converts all dtypes to one by itself: within `torch.autocast` it does."""
     return hasattr(array, "detach") and sys.modules["torch"].is_autocast_enabled(array.device.type)
 
 
-class Rules:
-    """The rules of a function: read once from its annotations, then kept by each of its calls."""
+class CheckedSignature:
+    """The annotations of a function, read once; `bind` holds each call to them."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         owner, _, name = function.__qualname__.rpartition(".")
         self.who = owner if name in ("forward", "__init__") else function.__qualname__
         hints = {
-            name: said
-            for name, said in get_type_hints(function, include_extras=True).items()
+            name: one
+            for name, one in get_type_hints(function, include_extras=True).items()
             if name != "return"
         }
         self.same, self.signature = getattr(function, "same", {}), inspect.signature(function)
-        self.readers = {name: reader(said) for name, said in hints.items()}
-        said = [one for said in hints.values() for one in (said, *get_args(said))]
-        homes = [get_args(one)[0] for one in said if get_origin(one) is Annotated]
+        self.readers = {name: reader(one) for name, one in hints.items()}
+        parts = [part for one in hints.values() for part in (one, *get_args(one))]
+        homes = [get_args(part)[0] for part in parts if get_origin(part) is Annotated]
         self.library = next((home for home in homes if home not in (int, float, Any)), None)
 
-    def arguments(self, args: tuple[Any, ...], named: dict[str, Any]) -> Call:
-        """The call, if its arguments keep the rules."""
+    def bind(self, args: tuple[Any, ...], named: dict[str, Any]) -> Call:
+        """The call with these arguments; an error if one of them does not fit its annotation."""
         given = self.signature.bind(*args, **named)
         given.apply_defaults()
         call = Call(self.who, self.library, given.arguments, self.same)

@@ -1,8 +1,8 @@
-"""Token after token: what a model says next, and when it stops.
+"""Generation, token after token: how the next token is chosen, and when generation stops.
 
-Chapter 4 derives it. A model comes in as one function, `next_log_probs(prefix)`: the tokens so far, (b, n), give the
-log-probabilities of the next one, (b, vocab). Arrays and tensors will do; `GPT.predictor` and `Seq2Seq.predictor` make
-such functions, which read each token once.
+Chapter 4 derives it. A model is given as a function `next_log_probs(prefix)`, from the tokens so far, (b, n), to the
+log-probabilities of the next one, (b, vocab), in NumPy or in PyTorch. `GPT.predictor` and `Seq2Seq.predictor` make such
+functions, which keep what they computed for earlier tokens.
 """
 
 import sys
@@ -16,8 +16,8 @@ Choose = Callable[[Any], Any]
 Stop = Sequence[int | Sequence[int]]
 
 
-def likeliest(S: Any) -> Any:
-    """The token of the highest score in each row: greedy."""
+def greedy(S: Any) -> Any:
+    """The token with the highest score in each row."""
     return S.argmax(-1)
 
 
@@ -28,15 +28,15 @@ def sampler(
     top_k: int | None = None,
     nucleus: float | None = None,
 ) -> Choose:
-    """Draws a token for each row; a seed draws the same from both twins.
+    """A function that draws a token for each row of scores; the same seed draws the same in NumPy and PyTorch.
 
-    temperature    below one likely tokens become likelier; towards zero this is `likeliest`
-    top_k          of the k likeliest tokens alone
-    nucleus        of the fewest tokens that together have this probability alone
+    temperature    below one likely tokens become likelier; towards zero this becomes `greedy`
+    top_k          draw from the k likeliest tokens only
+    nucleus        draw only from the fewest tokens that together have this probability (top-p)
     """
     if not temperature > 0:
         raise ValueError(
-            f"sampler: temperature must be above zero; got {temperature=}. `likeliest` is its limit at zero."
+            f"sampler: temperature must be above zero; got {temperature=}. `greedy` is its limit at zero."
         )
 
     def choose(S: Any) -> Any:
@@ -52,38 +52,39 @@ def sampler(
 def stream(
     next_log_probs: NextLogProbs,
     prefix: Any,
-    choose: Choose = likeliest,
+    choose: Choose = greedy,
     *,
-    max_tokens: int,
+    max_new_tokens: int,
     stop: Stop = (),
     pad: int = 0,
 ) -> Iterator[Any]:
-    """The next token of each sequence, (b,), as soon as it is chosen, until all have ended or `max_tokens` are written.
+    """Yields the next token of each sequence, (b,), until all have ended or have `max_new_tokens` new tokens.
 
-    stop    tokens, or sequences of tokens, behind which a sequence has ended; what stands in the prefix does not count
-    pad     what a sequence says that has ended, while others go on
+    stop    tokens, or sequences of tokens, after which a sequence has ended; those in the prefix do not count
+    pad     the token that a sequence gets that has ended, while others go on
 
-    >>> after = np.log(np.array([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.6, 0.3, 0.1]]))  # of 0 comes 1, of 1 comes 2
-    >>> [token.item() for token in stream(lambda prefix: after[prefix[:, -1]], np.array([[0]]), max_tokens=9, stop=[2])]
+    >>> after = np.log(np.array([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.6, 0.3, 0.1]]))  # 1 follows 0, 2 follows 1
+    >>> bigram = lambda prefix: after[prefix[:, -1]]
+    >>> [token.item() for token in stream(bigram, np.array([[0]]), max_new_tokens=9, stop=[2])]
     [1, 2]
     """
     ends = [[one] if isinstance(one, int) else list(one) for one in stop]
     if not all(ends):
         raise ValueError("stream: a stop sequence must have one token or more; got none.")
-    return _stream(next_log_probs, prefix, choose, max_tokens, ends, pad)
+    return _stream(next_log_probs, prefix, choose, max_new_tokens, ends, pad)
 
 
 def _stream(
     next_log_probs: NextLogProbs,
     prefix: Any,
     choose: Choose,
-    max_tokens: int,
+    max_new_tokens: int,
     ends: list[list[int]],
     pad: int,
 ) -> Iterator[Any]:
     library, start = library_of(prefix), prefix.shape[1]
     ended = prefix[:, 0] != prefix[:, 0]
-    while prefix.shape[1] < start + max_tokens and not (ends and bool(ended.all())):
+    while prefix.shape[1] < start + max_new_tokens and not (ends and bool(ended.all())):
         token = choose(next_log_probs(prefix))
         if ends:
             token = library.where(ended, like(prefix, pad), token)
@@ -94,14 +95,14 @@ def _stream(
         yield token
 
 
-def tokens(next_log_probs: NextLogProbs, prefix: Any, choose: Choose = likeliest, **options: Any) -> Any:
-    """All that `stream` yields, (b, m): what has been said after the prefix."""
-    said = list(stream(next_log_probs, prefix, choose, **options))
-    return library_of(prefix).stack(said, 1) if said else prefix[:, :0]
+def tokens(next_log_probs: NextLogProbs, prefix: Any, choose: Choose = greedy, **options: Any) -> Any:
+    """All tokens that `stream` yields, (b, m): the continuation of the prefix."""
+    new = list(stream(next_log_probs, prefix, choose, **options))
+    return library_of(prefix).stack(new, 1) if new else prefix[:, :0]
 
 
 def until(texts: Iterable[str], stop: Sequence[str]) -> Iterator[str]:
-    """Pieces of text up to the first stop, wherever the pieces are cut; what may become a stop waits for what follows.
+    """The pieces of text up to the first stop string; a stop may begin in one piece and end in a later one.
 
     >>> list(until(["one", "\\n", "\\ntwo"], stop=["\\n\\n"]))
     ['one']
@@ -126,19 +127,19 @@ def until(texts: Iterable[str], stop: Sequence[str]) -> Iterator[str]:
 
 
 def library_of(array: Any) -> Any:
-    """NumPy or torch, which call what is needed here by the same names."""
+    """The array's library, NumPy or torch; the functions used here have the same names in both."""
     return sys.modules["torch"] if hasattr(array, "detach") else np
 
 
 def like(array: Any, numbers: Any) -> Any:
-    """Numbers beside an array: in its library, of its kind, where it is."""
+    """The numbers as an array of the same library, dtype and device as `array`."""
     if hasattr(array, "detach"):
         return library_of(array).as_tensor(numbers, dtype=array.dtype, device=array.device)
     return np.asarray(numbers, dtype=array.dtype)
 
 
 def _twin(array: Any) -> Any:
-    """The sampling of the twin that the array belongs to; only that one is loaded."""
+    """The module `sampling` of the array's library; torch is imported only for tensors."""
     if hasattr(array, "detach"):
         from attnlib.nn import sampling
     else:

@@ -1,4 +1,4 @@
-"""One table of tried edits, whoever tried them: the edit, what noticed it, what it cost in seconds.
+"""The table of tried edits that several commands print: each edit, the check that noticed it, and its seconds.
 
 >>> import tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -18,20 +18,20 @@ from typing import NamedTuple
 
 from attnlib.editing import Place, shown
 
-DEAREST = 10  # rows that are printed beside the survivors
-MOST = 40  # survivors that are printed
-AROUND, WIDE = 16, 44  # letters shown before what differs, and at most of each line
+SLOWEST = 10  # slowest edits that are printed, after the survivors
+MOST = 40  # at most so many survivors are printed
+CONTEXT, WIDTH = 16, 44  # characters shown before the difference, and of each line at most
 
 
 class Tried(NamedTuple):
-    """One row: where the edit stands, the line before and after, and what noticed it: nothing if it survived."""
+    """One row: the position of the edit, the line before and after it, and what noticed it ("" if nothing did)."""
 
     place: str  # file:line
     before: str
     after: str
     noticed: str
     seconds: float
-    reason: str = ""  # why it computes the same
+    reason: str = ""  # why the edit is known to compute the same
 
     @property
     def survived(self) -> bool:
@@ -42,9 +42,9 @@ class Tried(NamedTuple):
         return f"{self.place}: {before} -> {after} | {self.noticed or self.reason} | {self.seconds:.2f}"
 
 
-def tried(file: str, place: Place, new: ast.AST, noticed: str = "", seconds: float = 0.0) -> Tried:
-    """The row of an edit of the syntax tree."""
-    return Tried(f"{file}:{place.lineno}", *shown(place, new), noticed, round(seconds, 2))
+def tried(file: str, at: Place, new: ast.AST, noticed: str = "", seconds: float = 0.0) -> Tried:
+    """The row for an edit of the syntax tree."""
+    return Tried(f"{file}:{at.lineno}", *shown(at, new), noticed, round(seconds, 2))
 
 
 def short(before: str, after: str) -> tuple[str, str]:
@@ -53,32 +53,32 @@ def short(before: str, after: str) -> tuple[str, str]:
     >>> short("result = " + 9 * "long + " + "x", "result = " + 9 * "long + " + "y")
     ('...+ long + long + x', '...+ long + long + y')
     """
-    start = max(0, len(os.path.commonprefix([before, after])) - AROUND)
-    start = start if max(len(before), len(after)) > WIDE else 0
+    start = max(0, len(os.path.commonprefix([before, after])) - CONTEXT)
+    start = start if max(len(before), len(after)) > WIDTH else 0
 
     def cut(line: str) -> str:
-        end = "..." if len(line) > start + WIDE else ""
-        return ("..." if start else "") + line[start : start + WIDE] + end
+        end = "..." if len(line) > start + WIDTH else ""
+        return ("..." if start else "") + line[start : start + WIDTH] + end
 
     return cut(before), cut(after)
 
 
 def counts(rows: Sequence[Tried]) -> str:
-    """How many were noticed, compute the same or survived, in words."""
+    """How many edits were noticed, compute the same, or survived, as a sentence."""
     noticed, same = sum(bool(row.noticed) for row in rows), sum(bool(row.reason) for row in rows)
     left = sum(row.survived for row in rows)
     return f"{noticed} noticed, {same} compute the same, {left} survived"
 
 
 def table(command: str, rows: Sequence[Tried], root: Path) -> None:
-    """Write all rows to `_build/edits/`, and print the survivors and the dearest."""
+    """Write all rows to `_build/edits/`, and print the survivors and the slowest edits."""
     file = root / "_build" / "edits" / f"{command}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(row._asdict(), ensure_ascii=False) for row in rows]
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     print(f"{len(rows)} edits: {counts(rows)}, {sum(row.seconds for row in rows):.0f} s")
     survivors = [row for row in rows if row.survived]
-    dearest = sorted((row for row in rows if not row.survived), key=lambda row: -row.seconds)[:DEAREST]
+    dearest = sorted((row for row in rows if not row.survived), key=lambda row: -row.seconds)[:SLOWEST]
     show_rows("survived", survivors[:MOST])
     if len(survivors) > MOST:
         print(f"  and {len(survivors) - MOST} more")

@@ -1,4 +1,4 @@
-"""Let a model that `attnlib.train` has trained write, token after token.
+"""Generate text with a model that `attnlib.train` has trained, token after token.
 
 python -m attnlib.generate my-model "def "
 python -m attnlib.generate my-model "def " --tokens 60 --temperature 0.5 --seed 1
@@ -13,21 +13,21 @@ import numpy as np
 import torch
 
 from attnlib import decode
-from attnlib.train import own
+from attnlib.train import pretraining
 from attnlib.train.checkpoint import CheckpointError
 
 
-def written(folder: Path, prompt: str, *, tokens: int, temperature: float, seed: int) -> Iterator[str]:
-    """The prompt and what comes after it, piece by piece, up to the end of a document or of the model's room."""
-    model, by = own.trained(folder)
-    end = by.numbers[own.END]
+def generated_text(folder: Path, prompt: str, *, tokens: int, temperature: float, seed: int) -> Iterator[str]:
+    """The prompt and its continuation, piece by piece, up to the end of a document or of the model's context."""
+    model, by = pretraining.load_trained(folder)
+    end = by.numbers[pretraining.END]
     read = [end, *by.encode_ordinary(prompt)][-model.config.context // 2 :]
     prefix = torch.tensor([read], device=model.embed.weight.device)
     choose = decode.sampler(np.random.default_rng(seed), temperature=temperature)
     most = min(tokens, model.config.context - len(read))
-    said = decode.stream(model.predictor(), prefix, choose, max_tokens=most, stop=[end])
+    new = decode.stream(model.predictor(), prefix, choose, max_new_tokens=most, stop=[end])
     yield prompt
-    yield from by.decode_stream(number for token in said if (number := int(token)) != end)
+    yield from by.decode_stream(number for token in new if (number := int(token)) != end)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,8 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("folder", type=Path, help="what python -m attnlib.train made")
-    parser.add_argument("prompt", nargs="?", default="", help="how the text begins")
-    parser.add_argument("--tokens", type=int, default=100, help="at most so many (100)")
+    parser.add_argument("prompt", nargs="?", default="", help="the beginning of the text")
+    parser.add_argument("--tokens", type=int, default=100, help="maximal number of new tokens (100)")
     parser.add_argument(
         "--temperature", type=float, default=0.8, help="below 1: likely tokens more often (0.8)"
     )
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     options = {"tokens": asked.tokens, "temperature": asked.temperature, "seed": asked.seed}
     try:
-        for piece in written(asked.folder, asked.prompt, **options):
+        for piece in generated_text(asked.folder, asked.prompt, **options):
             print(piece, end="", flush=True)
         print()
     except (ValueError, OSError, CheckpointError) as error:

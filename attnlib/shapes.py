@@ -1,10 +1,10 @@
-"""Shape annotations such as `Float[Array, "*b n d_k"]`, and `checked`, which makes them the rules of a function.
+"""Shape annotations such as `Float[Array, "*b n d_k"]`, and `checked`, which holds each call to them.
 
     Float Bool Int    an array of numbers, truth values, integers, with the names of its axes: `*b` any number of them,
                       `#m` of size m or one, `{n}` as large as the argument n says, `3d` three times as large as d
     Number            a number and its range: `Number[int, "1..n"]`, `Number[float, "0<.."]` (more than zero)
 
-`attnlib.checking` reads them, and writes the sentence for an argument that breaks one.
+`attnlib.checking` reads them, and writes the error message for an argument that contradicts one.
 """
 
 import functools
@@ -15,27 +15,27 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from attnlib.checking import Rules
+from attnlib.checking import CheckedSignature
 
 Array = np.ndarray
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Said(NamedTuple):
-    """What stands in the brackets behind the type."""
+class Annotation(NamedTuple):
+    """What stands in the brackets after the type: `Float[Array, "n d"]` has the kind "float" and the text "n d"."""
 
     kind: str
     text: str
 
 
 class _Kind:
-    """`Float[Array, "n d"]` is an Array to Python, and keeps what was said of it."""
+    """`Float[Array, "n d"]` is an Array to Python and to a type checker, and keeps its `Annotation` beside it."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
 
     def __getitem__(self, item: tuple[Any, str]) -> Any:
-        return Annotated[item[0], Said(self.kind, item[1])]
+        return Annotated[item[0], Annotation(self.kind, item[1])]
 
 
 if TYPE_CHECKING:
@@ -46,15 +46,16 @@ if TYPE_CHECKING:
 else:
     Bool, Float, Int, Number = map(_Kind, ("bool", "float", "int", "number"))
 
-AROUND: Callable[..., Any] | None = None  # who looks closer makes each call, also those behind another's door
+INTERCEPT: Callable[..., Any] | None = None  # makes every call of a checked function itself (nn.debug)
 _inside: ContextVar[bool] = ContextVar("inside a checked function", default=False)
 
 
 def checked(function: F) -> F:
-    """The function behind a door: its arguments keep what their annotations say, or one sentence says what is wrong.
+    """The function with its arguments checked: what contradicts an annotation is refused with one sentence.
 
-    Only the outermost call is checked. A call like one that has passed (types, dtypes, shapes, numbers) passes again.
-    PyTorch's compiler sees no door. A function that calls back what it was given leaves the inner calls checked.
+    Only the outermost call is checked, unless it takes a function as an argument: what that function calls is checked
+    too. A call with the same types, dtypes, shapes and numbers as an earlier one is not checked again, and nothing is
+    checked while PyTorch compiles.
 
     >>> @checked
     ... def scores(Q: Float[Array, "m d_k"], K: Float[Array, "n d_k"]): return Q @ K.T
@@ -62,30 +63,30 @@ def checked(function: F) -> F:
     Traceback (most recent call last):
     ValueError: scores: queries and keys must have the same width d_k; got Q (3, 7) with d_k=7 and K (5, 6) with d_k=6.
     """
-    rules = functools.cache(lambda: Rules(function))
+    signature = functools.cache(lambda: CheckedSignature(function))
     passed: set[Any] = set()
     compiling = sys.modules["torch"].compiler.is_compiling if "torch" in sys.modules else lambda: False
-    calls_back = any("Callable" in str(said) for said in function.__annotations__.values())
+    calls_back = any("Callable" in str(one) for one in function.__annotations__.values())
 
     @functools.wraps(function)
-    def door(*args: Any, **named: Any) -> Any:
-        if compiling() or (_inside.get() and not AROUND):
+    def wrapper(*args: Any, **named: Any) -> Any:
+        if compiling() or (_inside.get() and not INTERCEPT):
             return function(*args, **named)
         like = (*map(_sign, args), *named, *map(_sign, named.values()))
         if like not in passed:
-            rules().arguments(args, named)
+            signature().bind(args, named)
             passed.clear() if len(passed) > 1000 else passed.add(like)
         token = _inside.set(not calls_back)
         try:
-            return AROUND(function, args, named) if AROUND else function(*args, **named)
+            return INTERCEPT(function, args, named) if INTERCEPT else function(*args, **named)
         finally:
             _inside.reset(token)
 
-    return door  # type: ignore[return-value]
+    return wrapper  # type: ignore[return-value]
 
 
-def where(**same: str) -> Callable[[F], F]:
-    """Below `checked`: two names for one size, because parameters know it by another, `where(d_source="d_model")`."""
+def same_size(**same: str) -> Callable[[F], F]:
+    """Put below `checked`: two names stand for one size, as in `same_size(d_source="d_model")` for self-attention."""
 
     def marked(function: F) -> F:
         function.same = same  # type: ignore[attr-defined]
@@ -95,7 +96,7 @@ def where(**same: str) -> Callable[[F], F]:
 
 
 def _sign(value: Any) -> Any:
-    """What two arguments have in common that keep the same rules."""
+    """What a check depends on: two arguments with the same signature pass or fail alike."""
     kind = type(value)
     if kind is Array:
         return value.dtype.char, value.shape

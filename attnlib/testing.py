@@ -1,4 +1,4 @@
-"""What tests, exercises and proofs measure with: tolerances, central differences, parameters copied between twins."""
+"""Tools of tests, exercises and proofs: tolerances, central differences, and parameters copied from twin to twin."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -35,7 +35,7 @@ def assert_close(actual: Any, expected: Any, kind: str) -> None:
 
 
 def _as_array(values: Any) -> Any:
-    """An array; a tensor is detached, and bfloat16, which NumPy does not know, becomes float32."""
+    """The values as a NumPy array; bfloat16, which NumPy does not have, becomes float32."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
         values = values.float() if "bfloat16" in str(values.dtype) else values
@@ -52,7 +52,7 @@ def judged(said: Any, meant: Any = False) -> str:
 
 
 def ledger_row(name: str, *, holds: Any, verdict: str = "") -> None:
-    """Fails unless what the ledger calls correct `holds`; prints the row and its verdict, which tests compare.
+    """Fail unless the ledger's correct statement `holds`; print the row and its verdict, which tests compare.
 
     >>> ledger_row("C117", holds=1 + 1 == 2, verdict=judged(1 + 1 == 3))
     C117: FALSE
@@ -62,21 +62,21 @@ def ledger_row(name: str, *, holds: Any, verdict: str = "") -> None:
 
 
 def central_difference(f: Callable[..., Any], X: Any, dY: Any, step: float = 1e-5) -> Any:
-    """The gradient of sum(f(X) * dY) by X, one entry moved at a time; float64.
+    """The gradient of sum(f(X) * dY) with respect to X, by moving one entry at a time; float64.
 
     >>> central_difference(lambda X: X**2, np.array([3.0]), np.array([1.0])).round(6)
     array([6.])
     """
     X = np.array(X, dtype=np.float64)
     gradient = np.empty_like(X)
-    for place in np.ndindex(*X.shape):
-        old = X[place]
-        X[place] = old + step
-        ahead = np.sum(f(X) * dY)
-        X[place] = old - step
-        behind = np.sum(f(X) * dY)
-        X[place] = old
-        gradient[place] = (ahead - behind) / (2 * step)
+    for index in np.ndindex(*X.shape):
+        old = X[index]
+        X[index] = old + step
+        above = np.sum(f(X) * dY)
+        X[index] = old - step
+        below = np.sum(f(X) * dY)
+        X[index] = old
+        gradient[index] = (above - below) / (2 * step)
     return gradient
 
 
@@ -86,7 +86,7 @@ def check_gradients(
     arrays: Sequence[Any],
     rng: np.random.Generator,
 ) -> None:
-    """A hand-derived backward against central differences, for a random output gradient.
+    """Compare a hand-derived backward with central differences, for a random output gradient.
 
     forward     arrays -> (output, cache)
     backward    (gradient of the output, cache) -> one gradient for each array, or one array if there is one
@@ -106,43 +106,42 @@ def check_gradients(
 def copy_parameters(parameters: Any, module: Any) -> None:
     """Copy a NamedTuple of (in, out) matrices into the module's parameters of the same names.
 
-    An `nn.Linear` stores (out, in), so its weight gets the one transpose; a parameter is stored as in the book. A bias
-    b_Q goes to the `nn.Linear` W_Q; None is no bias. All are checked first, so a parameter that does not fit leaves the
-    module as it was.
+    An `nn.Linear` stores (out, in), so its weight is transposed; an `nn.Parameter` is stored as in the book. The bias
+    b_Q goes to the `nn.Linear` W_Q, and None means no bias. All shapes are checked before anything is copied.
     """
     import torch
 
     with torch.no_grad():
-        for W, home, turned in _homes(parameters, module):
-            home.copy_(torch.from_numpy(np.array(W.T if turned else W)))
+        for W, target, transposed in _targets(parameters, module):
+            target.copy_(torch.from_numpy(np.array(W.T if transposed else W)))
 
 
-def _homes(parameters: Any, module: Any) -> list[tuple[Any, Any, bool]]:
+def _targets(parameters: Any, module: Any) -> list[tuple[Any, Any, bool]]:
     """Each parameter, the module's tensor for it, and whether that is stored as (out, in)."""
-    homes = [(W, *_home(name, W, module)) for name, W in parameters._asdict().items()]
-    return [one for one in homes if one[1] is not None]
+    targets = [(W, *_target(name, W, module)) for name, W in parameters._asdict().items()]
+    return [one for one in targets if one[1] is not None]
 
 
-def _home(name: str, W: Any, module: Any) -> tuple[Any, bool]:
-    """The tensor of the module that the parameter `name` goes to; None for a bias that neither has."""
+def _target(name: str, W: Any, module: Any) -> tuple[Any, bool]:
+    """The module's tensor for the parameter `name`, and whether it is (out, in); None for a bias that neither has."""
     import torch
 
-    home = getattr(module, name, None)
-    if home is None and name.startswith("b_"):
-        home = getattr(getattr(module, f"W_{name[2:]}", None), "bias", None)
-    if home is None and W is None:
+    target = getattr(module, name, None)
+    if target is None and name.startswith("b_"):
+        target = getattr(getattr(module, f"W_{name[2:]}", None), "bias", None)
+    if target is None and W is None:
         return None, False
-    if home is None:
+    if target is None:
         raise ValueError(
             f"copy_parameters: {type(module).__name__} must have a parameter {name}; it has none."
         )
-    turned = isinstance(home, torch.nn.Linear)
-    home = home.weight if isinstance(home, torch.nn.Linear) else home
-    shape = tuple(home.T.shape if turned else home.shape)
+    transposed = isinstance(target, torch.nn.Linear)
+    target = target.weight if isinstance(target, torch.nn.Linear) else target
+    shape = tuple(target.T.shape if transposed else target.shape)
     if W is None or W.shape != shape:
         came = "None" if W is None else W.shape
         raise ValueError(f"copy_parameters: {name} must be (in, out) = {shape}; got {came}.")
-    return home, turned
+    return target, transposed
 
 
 def check_twin(
@@ -154,11 +153,11 @@ def check_twin(
     parameters: Any = None,
     module: Any = None,
 ) -> None:
-    """A forward and its hand-derived backward against the twin and its autograd, for a random output gradient.
+    """Compare a forward and its hand-derived backward with the twin and its autograd, for a random output gradient.
 
-    twin          the function of `attnlib.nn`, or a module's: the same arrays as tensors -> the output
+    twin          the function or module of `attnlib.nn`: the same arrays as tensors -> the output
     arrays        arrays, or NamedTuples of them
-    parameters    what `forward` takes behind the arrays; `module` gets it copied, and is asked for its gradients
+    parameters    the last argument of `forward`; copied into `module`, whose gradients are compared
     """
     import torch
 
@@ -166,28 +165,28 @@ def check_twin(
     dY = [rng.normal(size=np.shape(O)).astype(O.dtype) for O in _leaves(output)]
     gradients = _leaves(backward(_filled(output, iter(dY)), cache))
     leaves = [torch.tensor(array, requires_grad=True) for array in _leaves(tuple(arrays))]
-    homes = [] if parameters is None else _homes(parameters, module)
-    if homes:
+    targets = [] if parameters is None else _targets(parameters, module)
+    if targets:
         copy_parameters(parameters, module)
     Y = _leaves(twin(*_filled(tuple(arrays), iter(leaves))))
     for O, one in zip(_leaves(output), Y, strict=True):
         assert_close(one, O, str(O.dtype))
-    learned = [home for _, home, _ in homes]
-    slopes = torch.autograd.grad(Y, [*leaves, *learned], [torch.tensor(d) for d in dY])
-    turned = [*(False for _ in leaves), *(turn for *_, turn in homes)]
-    for slope, turn, gradient in zip(slopes, turned, gradients, strict=True):
-        assert_close(slope.T if turn else slope, gradient, str(gradient.dtype))
+    learned = [target for _, target, _ in targets]
+    by_autograd = torch.autograd.grad(Y, [*leaves, *learned], [torch.tensor(d) for d in dY])
+    transposed = [*(False for _ in leaves), *(transpose for *_, transpose in targets)]
+    for found, transpose, gradient in zip(by_autograd, transposed, gradients, strict=True):
+        assert_close(found.T if transpose else found, gradient, str(gradient.dtype))
 
 
 def _leaves(values: Any) -> list[Any]:
-    """The arrays in NamedTuples and tuples, one behind the other; None is none."""
+    """The arrays in nested tuples and NamedTuples, in order; None counts as no array."""
     if isinstance(values, tuple):
         return [leaf for value in values for leaf in _leaves(value)]
     return [] if values is None else [values]
 
 
 def _filled(like: Any, leaves: Iterator[Any]) -> Any:
-    """The tuple again, with other leaves."""
+    """A copy of the nested tuple `like`, with its arrays replaced in order by `leaves`."""
     if isinstance(like, tuple):
         values = [_filled(one, leaves) for one in like]
         return type(like)(*values) if hasattr(like, "_fields") else tuple(values)

@@ -20,7 +20,7 @@ from attnlib import decode
 from attnlib.data.results import save_result
 from attnlib.models.gpt import GPT
 from benchmarks.gpt_peers import HEADS, LAYERS, SEED, WIDTH, peers
-from benchmarks.turns import Work, digits, in_turns, ratio
+from benchmarks.interleaved import Work, digits, in_turns, ratio
 
 CONTEXTS = (128, 256, 512, 1024)
 VOCABS = (512, 50257)
@@ -36,7 +36,7 @@ def of_attnlib(model: GPT, text: torch.Tensor) -> Work:
     def work() -> torch.Tensor:
         for layer in cache:
             layer.crop(text.shape[1] - 1)
-        return decode.tokens(speak, text, max_tokens=TOKENS)
+        return decode.tokens(speak, text, max_new_tokens=TOKENS)
 
     return work
 

@@ -2,7 +2,7 @@
 
 Half precision against the reference, time and memory of fused and of plain attention, one training at the size that a
 GPU gets, and a step of GPT-2 on each rung of the ladder: kinds of number, compiled, with a fused optimiser. Stores
-results/gpu.json: figures, seeds, versions, device, date and commit.
+attnlib/data/results/gpu.json: figures, seeds, versions, device, date and commit.
 """
 
 import subprocess
@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from attnlib.data.bilingual import corpus, source_vocab, target_vocab
-from attnlib.data.results import save_result
+from attnlib.data.results import FOLDER, save_result
 from attnlib.data.vocab import batch
 from attnlib.models import costs
 from attnlib.models.config import ModelConfig
@@ -42,16 +42,16 @@ RUNGS: dict[str, tuple[str, bool, bool]] = {  # products in this kind of number,
 NONE = "make gpu: torch sees no GPU here, so nothing was measured and nothing was written."
 
 
-def drawn(shape: tuple[int, ...], kind: str, seed: int, where: str) -> tuple[torch.Tensor, ...]:
+def drawn(shape: tuple[int, ...], kind: str, seed: int, device: str) -> tuple[torch.Tensor, ...]:
     """Three normal arrays, rounded to a kind of number."""
     rng = np.random.default_rng(seed)
-    return tuple(torch.tensor(rng.normal(size=shape)).to(where, KINDS[kind]) for _ in range(3))
+    return tuple(torch.tensor(rng.normal(size=shape)).to(device, KINDS[kind]) for _ in range(3))
 
 
 def precision(here: Device, kind: str, seed: int, shape: tuple[int, ...] = (2, 3, 512, 64)) -> dict[str, Any]:
     """The largest error of fused attention against the reference in float64, from the same rounded inputs."""
     torch.backends.cuda.matmul.allow_tf32 = False
-    Q, K, V = drawn(shape, kind, seed, here.where)
+    Q, K, V = drawn(shape, kind, seed, here.type)
     right, _ = reference(*(X.double().cpu().numpy() for X in (Q, K, V)))
     error = np.abs(fused(Q, K, V).double().cpu().numpy() - right)
     rtol, atol = tolerance(kind)
@@ -77,13 +77,13 @@ def milliseconds(work: Callable[[], Any], here: Device, runs: int = 9) -> float:
 
 
 def wait(here: Device) -> None:
-    if here.where == "cuda":
+    if here.type == "cuda":
         torch.cuda.synchronize()
 
 
 def megabytes(work: Callable[[], Any], here: Device) -> float | None:
     """The most memory of the GPU that was held at a time, beyond what was held before; None without a real GPU."""
-    if here.where != "cuda":
+    if here.type != "cuda":
         return None
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
@@ -94,7 +94,7 @@ def megabytes(work: Callable[[], Any], here: Device) -> float | None:
 
 def cost(here: Device, n: int) -> dict[str, Any]:
     """Time and memory of a forward and backward pass, fused and plain, at n queries and n keys in half precision."""
-    arrays = [X.requires_grad_() for X in drawn((1, 8, n, 64), "bfloat16", 0, here.where)]
+    arrays = [X.requires_grad_() for X in drawn((1, 8, n, 64), "bfloat16", 0, here.type)]
     row: dict[str, Any] = {"n": n}
     for name, attention in (("fused", fused), ("plain", plain)):
 
@@ -128,14 +128,14 @@ def step_of(
 ) -> Callable[[], None]:
     """One step of training on random tokens, with everything that a rung changes."""
     torch.manual_seed(0)
-    model = GPT(config).to(here.where)
+    model = GPT(config).to(here.type)
     run = torch.compile(model) if compiled else model
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=fused_step, foreach=not fused_step)
-    tokens = torch.randint(config.vocab, (texts, config.context + 1), device=here.where)
+    tokens = torch.randint(config.vocab, (texts, config.context + 1), device=here.type)
 
     def work() -> None:
         torch.backends.cuda.matmul.allow_tf32 = kind == "tf32"
-        with torch.autocast(here.where, torch.bfloat16, enabled=kind == "bfloat16"):
+        with torch.autocast(here.type, torch.bfloat16, enabled=kind == "bfloat16"):
             scores = run(tokens[:, :-1]).flatten(0, 1)
             loss = torch.nn.functional.cross_entropy(scores, tokens[:, 1:].flatten())
         optimizer.zero_grad()
@@ -148,7 +148,7 @@ def step_of(
 def matrix_rate(here: Device, kind: str, n: int) -> float:
     """Operations a second of one large product in this kind of number: what the machine can do."""
     torch.backends.cuda.matmul.allow_tf32 = kind == "tf32"
-    A = torch.randn(n, n, device=here.where, dtype=torch.bfloat16 if kind == "bfloat16" else torch.float32)
+    A = torch.randn(n, n, device=here.type, dtype=torch.bfloat16 if kind == "bfloat16" else torch.float32)
     return 2 * n**3 / (1e-3 * milliseconds(lambda: A @ A, here))
 
 
@@ -195,13 +195,14 @@ def measure(
         "ladder": ladder(here, model or gpt2_small(), texts, n),
     }
     seconds = time.perf_counter() - started
+    command = "python benchmarks/gpu.py"
     return save_result(
-        "gpu", data, seeds=SEEDS, command="make gpu", seconds=seconds, device=here.label, folder=folder
+        "gpu", data, seeds=SEEDS, command=command, seconds=seconds, device=here.label, folder=folder
     )
 
 
 def main() -> int:
-    file = measure(ROOT / "results")
+    file = measure(FOLDER)
     print(NONE if file is None else file.read_text(encoding="utf-8"))
     return 0
 

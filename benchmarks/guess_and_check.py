@@ -69,7 +69,7 @@ def main() -> None:
     for seed, text in zip(SEEDS, begun, strict=True):
         ways = {
             "one by one": lambda t=text, s=seed: decode.tokens(
-                model.predictor(), t, decode.sampler(np.random.default_rng(s)), max_tokens=TOKENS
+                model.predictor(), t, decode.sampler(np.random.default_rng(s)), max_new_tokens=TOKENS
             )
         }
         for k in GUESSES:
@@ -79,7 +79,7 @@ def main() -> None:
                     draft,
                     t,
                     drawn_by(np.random.default_rng(s)),
-                    max_tokens=TOKENS,
+                    max_new_tokens=TOKENS,
                     n_drafted=k,
                 )
             )

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from attnlib.data.results import save_result
 from attnlib.nn.cache import KVCache
 from attnlib.nn.multihead import MultiHeadAttention
-from benchmarks.turns import Work, in_turns, ratio, summary
+from benchmarks.interleaved import Work, in_turns, ratio, summary
 
 SEED, ROUNDS, CALLS = 0, 200, 20
 WIDTH, HEADS, HELD = 256, 4, 1024

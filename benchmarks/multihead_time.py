@@ -30,7 +30,7 @@ from attnlib.reference.multihead import (
     multi_head_attention,
     multi_head_attention_backward,
 )
-from benchmarks.turns import Work, in_turns, ratio, summary
+from benchmarks.interleaved import Work, in_turns, ratio, summary
 
 SEED, ROUNDS = 0, 20
 LAYER, NARROW, SMALL = (8, 512, 512, 8), (8, 256, 256, 4), (4, 256, 256, 4)  # b, n, d_model, h

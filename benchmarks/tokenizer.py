@@ -29,7 +29,7 @@ from attnlib.data.bpe.training import count_words, learn_merges
 from attnlib.data.results import save_result
 from attnlib.data.stdlib import texts
 from attnlib.models.course import course_tokenizer
-from benchmarks.turns import digits
+from benchmarks.interleaved import digits
 
 TRAININGS = {"130 kB, 500 merges": (130_000, 500), "5 MB, 10,000 merges": (5_000_000, 10_000)}
 RUNS = 5

@@ -25,7 +25,7 @@ from attnlib.data.results import save_result
 from attnlib.models import costs
 from attnlib.models.config import ModelConfig
 from benchmarks.gpt_peers import HEADS, LAYERS, SEED, WIDTH, peers
-from benchmarks.turns import in_turns, ratio, summary
+from benchmarks.interleaved import in_turns, ratio, summary
 
 TEXTS, LENGTH, VOCAB, ROUNDS = 8, 256, 512, 20
 OURS, COMPILED, THEIRS = "attnlib", "attnlib, compiled", "Hugging Face"

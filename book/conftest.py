@@ -6,7 +6,13 @@ all other cells are compared to the letter. Read by `pytest --nbval`.
 """
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import warm_kernels  # noqa: E402
 
 TAG = re.compile(r"tolerance-(\d+(?:\.\d+)?)")
 NUMBER = re.compile(
@@ -77,6 +83,13 @@ def brought_near(
                 ]
                 place[key] = text
     return moved
+
+
+def pytest_configure(config: Any) -> None:
+    """Notebooks under test run in forks of one process (tools/warm_kernels.py)."""
+    if config.getoption("nbval", False) or config.getoption("nbval_lax", False):
+        warm = warm_kernels.use()
+        config.add_cleanup(warm.close)
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:

@@ -1,11 +1,13 @@
 """One way to run an experiment: each arm at its own learning rate, for 1, 4 and 16 times the steps, trial by trial.
 
 An `Experiment` names its arms, in groups of arms that are compared, and a function `trial` that trains one model and
-measures it. The learning rate of an arm is the best of three, for two seeds of its own, at 1x (where an experiment says
-what a tie is, the smallest of those that tie: more steps are kinder to a small one). Every arm is trained at 1x and 4x
-with five other seeds, and at 16x if four times the steps moved its figure by more than two standard deviations, if
-another arm of the group is that close, or if the experiment says so. An arm that is at the best possible figure with
-every seed has nowhere to go, and stays there, whoever asks.
+measures it. The learning rate of an arm is the best of three, for two seeds that serve this choice only, at 1x. An
+experiment may set a `tie`: of rates whose figures differ by less, the smallest is taken, because it suits a longer
+training better. An experiment without `rates` has none to choose; its arms bring theirs.
+
+Every arm is trained at 1x and 4x with five other seeds. It is also trained at 16x if four times the steps moved its
+figure by more than two standard deviations, if another arm of the group is that close, or if the experiment lists it
+under `always`; but not if it has reached the best possible figure with every seed.
 
 Every trial is stored at once; the same command goes on where it was stopped, and refuses to mix settings.
 
@@ -32,12 +34,13 @@ from attnlib.data.results import FOLDER, load_result, save_result
 SEEDS, RATE_SEEDS = (0, 1, 2, 3, 4), (10, 11)
 BUDGETS = (1, 4, 16)  # times the steps
 AT_BEST = 0.005  # so near to the best possible figure, more steps change nothing
+NO_RATE = 1.0  # what a result holds as the rate of a trial whose experiment has no rates
 Trials = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is asked, of which arms, and how one is trained and measured."""
+    """The question, the arms that are compared, and how one is trained and measured."""
 
     name: str  # of the stored result
     question: str
@@ -46,13 +49,19 @@ class Experiment:
     ]  # trial(seed=, steps=, lr=, **options of the arm) -> what was measured
     arms: Mapping[str, Mapping[str, Mapping[str, Any]]]  # group -> arm -> options
     steps: int  # at 1x
-    rates: tuple[float, float, float]
     settings: Mapping[str, Any]  # what else fixes the numbers
-    figure: str = "accuracy"  # what of the measured is compared; more is better
+    rates: tuple[float, float, float] | None = (
+        None  # to choose from; None: the arms bring theirs, `trial` takes no lr
+    )
+    figure: str = "accuracy"  # the measured number that is compared; more is better
     best: float = 1.0  # the largest figure that is possible
     always: tuple[str, ...] = ()  # arms that are trained for 16x unless they are at the best
-    tie: float = 0.0  # rates whose figures differ by less are alike at 1x; the smallest of them is taken
-    once: Callable[[], Mapping[str, Any]] = dict  # what needs no training: rivals, controls, chance
+    tie: float = 0.0  # of rates whose figures at 1x differ by less, the smallest is taken
+    once: Callable[[], Mapping[str, Any]] = dict  # what needs no training: baselines, controls, chance
+
+    @property
+    def rates_to_try(self) -> tuple[float, ...]:
+        return self.rates or (NO_RATE,)
 
 
 class Job(NamedTuple):
@@ -78,7 +87,7 @@ def figures(experiment: Experiment, trials: Trials, group: str, arm: str, times:
 
 
 def chosen_rate(experiment: Experiment, trials: Trials, group: str, arm: str) -> float:
-    """The rate with the best mean figure over the seeds that choose it; of several as good, the smallest."""
+    """The rate with the best mean figure over `RATE_SEEDS`; of several that tie, the smallest."""
 
     def score(lr: float) -> float:
         wanted = (group, arm, lr)
@@ -89,29 +98,29 @@ def chosen_rate(experiment: Experiment, trials: Trials, group: str, arm: str) ->
         ]
         return -math.inf if None in found else float(np.mean(found))
 
-    enough = max(score(lr) for lr in experiment.rates) - experiment.tie
-    return min(lr for lr in experiment.rates if score(lr) >= enough)
+    enough = max(score(lr) for lr in experiment.rates_to_try) - experiment.tie
+    return min(lr for lr in experiment.rates_to_try if score(lr) >= enough)
 
 
-def apart(a: np.ndarray, b: np.ndarray) -> bool:
+def differ(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two means differ by more than two standard deviations of one seed."""
     return bool(abs(a.mean() - b.mean()) > 2 * np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2))
 
 
 def wants_more(experiment: Experiment, trials: Trials, group: str, arm: str) -> bool:
-    """Whether 16x is asked: there is room above, and the figure still moves, another arm is close, or it always is."""
+    """Whether an arm is trained at 16x: it is not at the best, and it still moves, or another is close, or always."""
     four = {other: figures(experiment, trials, group, other, 4) for other in experiment.arms[group]}
     mine = four.pop(arm)
     if mine.min() > experiment.best - AT_BEST:
         return False
     if arm in experiment.always:
         return True
-    moved = apart(figures(experiment, trials, group, arm, 1), mine)
-    return moved or any(not apart(mine, other) for other in four.values())
+    moved = differ(figures(experiment, trials, group, arm, 1), mine)
+    return moved or any(not differ(mine, other) for other in four.values())
 
 
 def jobs(experiment: Experiment, trials: Trials, only: str | None = None) -> list[Job]:
-    """What is to be run next, as far as the trials until now can tell; the groups come one after the other."""
+    """The trials that the present stage still lacks; the groups come one after the other."""
     done = {Job(*(one[key] for key in Job._fields)) for one in trials}
     for group in [only] if only else experiment.arms:
         for stage in stages(experiment, trials, group):
@@ -123,7 +132,9 @@ def jobs(experiment: Experiment, trials: Trials, only: str | None = None) -> lis
 def stages(experiment: Experiment, trials: Trials, group: str) -> Iterator[list[Job]]:
     """A group's trials, stage by stage; each stage needs those before it: rates, 1x and 4x, 16x."""
     arms = experiment.arms[group]
-    yield [Job(group, arm, seed, 1, lr) for arm in arms for lr in experiment.rates for seed in RATE_SEEDS]
+    yield [
+        Job(group, arm, seed, 1, lr) for arm in arms for lr in experiment.rates_to_try for seed in RATE_SEEDS
+    ]
     rate = {arm: chosen_rate(experiment, trials, group, arm) for arm in arms}
     yield [Job(group, arm, seed, times, rate[arm]) for times in BUDGETS[:2] for arm in arms for seed in SEEDS]
     longest = [arm for arm in arms if wants_more(experiment, trials, group, arm)]
@@ -132,7 +143,8 @@ def stages(experiment: Experiment, trials: Trials, group: str) -> Iterator[list[
 
 def settings(experiment: Experiment) -> dict[str, Any]:
     """Everything that fixes the numbers, as it is stored."""
-    fixed = {"steps": experiment.steps, "rates": experiment.rates, "seeds": SEEDS, "rate_seeds": RATE_SEEDS}
+    rates = experiment.rates or (NO_RATE,) * 3  # three, as in the results that are stored
+    fixed = {"steps": experiment.steps, "rates": rates, "seeds": SEEDS, "rate_seeds": RATE_SEEDS}
     return json.loads(json.dumps({**fixed, "figure": experiment.figure, **experiment.settings}))
 
 
@@ -158,7 +170,8 @@ def run_one(experiment: Experiment, job: Job, steps: int) -> dict[str, Any]:
     """Train and measure one model."""
     started = time.process_time()
     options = experiment.arms[job.group][job.arm]
-    measured = experiment.trial(seed=job.seed, steps=steps, lr=job.lr, **options)
+    rate = {} if experiment.rates is None else {"lr": job.lr}
+    measured = experiment.trial(seed=job.seed, steps=steps, **rate, **options)
     seconds = time.process_time() - started
     return {
         **job._asdict(),
@@ -168,7 +181,7 @@ def run_one(experiment: Experiment, job: Job, steps: int) -> dict[str, Any]:
 
 
 def rounded(value: Any) -> Any:
-    """Numbers to four decimals, arrays as lists, what is no number as None; anything else as it is."""
+    """Numbers to four decimals, arrays as lists, infinity and NaN as None; anything else as it is."""
     if isinstance(value, Mapping):
         return {key: rounded(one) for key, one in value.items()}
     if isinstance(value, list):
@@ -211,7 +224,7 @@ def run(
 
 
 def bar(experiment: Experiment, job: Job, trials: Trials, left: int) -> None:
-    """One line: how far the present stage is, and what came out last."""
+    """One line: how far the present stage is, and the last trial."""
     done = len(trials)
     full = 20 * done // (done + left)
     print(
@@ -234,7 +247,8 @@ def main(experiment: Experiment, argv: Sequence[str] | None = None) -> None:
     if asked.quick:
         for group, members in experiment.arms.items():
             for arm in members:
-                job = Job(group, arm, RATE_SEEDS[0], 1, experiment.rates[1])
+                rates = experiment.rates_to_try
+                job = Job(group, arm, RATE_SEEDS[0], 1, rates[len(rates) // 2])
                 print(run_one(experiment, job, max(experiment.steps // 20, 2)))
         return
     trials = run(experiment, asked.folder, asked.hours, asked.only)

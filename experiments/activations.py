@@ -1,4 +1,4 @@
-"""Bends and gates at equal parameters: which feed-forward network learns faster? (book: activations-and-gates)
+"""Activations and gates at equal parameters: which feed-forward network learns faster? (book: activations-and-gates)
 
 The language, the training and the figure are those of `block`: the share of what can be known. All networks have the
 same number of parameters to a third of a percent, except where they look at neighbours, to half a percent.
@@ -33,7 +33,7 @@ def neighbours() -> nn.Module:
 
 
 class ProductAlone(nn.Module):
-    """A gate that does not bend: two maps, multiplied number by number."""
+    """A gate without an activation function: the product of two linear maps, number by number."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,8 +85,7 @@ def trial(seed: int, steps: int, lr: float, *, network: str, attention: bool = T
     """Train one model; how much of what can be known it knows, and what it costs above the least."""
     torch.manual_seed(seed)
     made = model(network, attention)
-    base.train(made, seed, steps, lr, warm=0.0)
-    bits = base.gap(made)
+    bits = base.gap_after_training(made, seed, steps, lr)
     return {"known": base.share(bits), "gap": bits, "parameters": sum(p.numel() for p in made.parameters())}
 
 

@@ -1,4 +1,4 @@
-"""Does a head find the subject of a verb, though nobody told it to? (book: heads-at-work)
+"""Does a head find the subject of a verb, though it is not trained to? (book: heads-at-work)
 
 Small causal models learn to predict the next word of the corpus's English sentences. At the word before a finite verb
 they must know the number of the subject, which may stand several words back, behind a noun of the other number (the
@@ -32,7 +32,7 @@ TRAIN, TEST = 50_000, 1500  # sentences
 
 
 class Places(NamedTuple):
-    """For each finite verb: its sentence, the word before it, and who it agrees with."""
+    """For each finite verb: its sentence, the word before it, and the noun that it agrees with."""
 
     sentence: int
     row: int
@@ -40,7 +40,7 @@ class Places(NamedTuple):
 
 
 def next_words(pairs: Sequence[Pair]) -> Examples:
-    """Every word but the last goes in; the answer at each place is the next word."""
+    """Every word but the last goes in; the answer at each position is the next word."""
     tokens, mask = pad([source_vocab().encode(pair.source) for pair in pairs])
     tokens, mask = torch.from_numpy(tokens), torch.from_numpy(mask)
     return Examples(tokens[:, :-1], tokens[:, 1:][mask[:, 1:]], mask[:, 1:])

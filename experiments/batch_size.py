@@ -2,10 +2,12 @@
 
 A small GPT reads sentences of the course's grammar in batches of 2 to 128 rows of 32 words. Each arm has the best of
 three rates, constant. Stored is after how many steps the held-out loss, looked at often, is first below each of some
-levels, and the noise scale at as many places of the training, from batches of two sizes: with eq-steps-of-a-batch it
-foretells the steps of all arms from one.
+levels, and the noise scale at as many steps of the training, from batches of two sizes: with eq-steps-of-a-batch it
+predicts the steps of all arms from those of one.
 """
 
+import math
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -18,7 +20,10 @@ from torch.nn.functional import cross_entropy
 from attnlib.data.bilingual import corpus, source_vocab
 from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT
+from attnlib.train.callbacks import Callback
+from attnlib.train.fit import fit
 from attnlib.train.optim import decay_groups
+from attnlib.train.training import Training
 
 VOCAB = source_vocab()
 WIDTH, HEADS, LAYERS, N, SENTENCES, HELD_OUT, LOOKS = 32, 2, 2, 32, 8000, 64, 60
@@ -30,12 +35,18 @@ ALSO = 1000  # added to the seed: batches that are looked at are not those of th
 
 @cache
 def text(split: str, size: int) -> Tensor:
-    """All sentences of a split, one behind the other."""
+    """All sentences of a split, one after the other."""
     return torch.tensor([n for pair in corpus(size, split=split) for n in VOCAB.encode(pair.source)])
 
 
 def batch(words: Tensor, rows: int, rng: np.random.Generator) -> Tensor:
     return words[rng.integers(len(words) - N, size=(rows, 1)) + np.arange(N + 1)]
+
+
+def batches(rows: int, seed: int) -> Iterator[Tensor]:
+    rng = np.random.default_rng(seed)
+    while True:
+        yield batch(text("train", SENTENCES), rows, rng)
 
 
 def loss_of(model: GPT, rows: Tensor) -> Tensor:
@@ -52,32 +63,49 @@ def mean_square(model: GPT, rows: int, draws: int, rng: np.random.Generator) -> 
     return float(np.mean(found))
 
 
+class Looks(Callback):
+    """The held-out loss and the lengths of gradients at some steps, which lie closer at the beginning."""
+
+    def __init__(self, steps: int, seed: int) -> None:
+        self.looks, self.measured = (
+            set(np.unique(np.geomspace(1, steps, n).astype(int))) for n in (LOOKS, len(LEVELS))
+        )
+        self.rng = np.random.default_rng(ALSO + seed)
+        self.unseen = batch(text("valid", 600), HELD_OUT, np.random.default_rng(ALSO))
+        self.at: list[int] = []
+        self.losses: list[float] = []
+        self.lengths: list[list[float]] = []
+
+    def on_step_end(self, training: Training) -> None:
+        model: Any = training.model
+        if training.step in self.looks:
+            with torch.no_grad():
+                self.at.append(training.step)
+                self.losses.append(float(loss_of(model, self.unseen)))
+        if training.step in self.measured:
+            pair = (
+                mean_square(model, rows, n, self.rng) for rows, n in zip((SMALL, LARGE), DRAWS, strict=True)
+            )
+            self.lengths.append([training.step, *pair])
+
+
 def trial(seed: int, steps: int, lr: float, *, rows: int) -> dict[str, Any]:
-    """Train with batches of one size; when each level is reached, and what the gradient says on the way."""
+    """Train with batches of one size; when each level is reached, and the lengths of gradients on the way."""
     torch.manual_seed(seed)
     model = GPT(ModelConfig(len(VOCAB), context=N, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS))
     optimizer = torch.optim.AdamW(decay_groups(model, 0.1), lr=lr)
-    rng, also = np.random.default_rng(seed), np.random.default_rng(ALSO + seed)
-    unseen = batch(text("valid", 600), HELD_OUT, np.random.default_rng(ALSO))
-    at, losses, lengths = [], [], []
-    looks = set(np.unique(np.geomspace(1, steps, LOOKS).astype(int)))
-    measured = set(np.unique(np.geomspace(1, steps, len(LEVELS)).astype(int)))
-    for step in range(1, steps + 1):
-        loss = loss_of(model, batch(text("train", SENTENCES), rows, rng))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if step in looks:
-            with torch.no_grad():
-                at.append(step)
-                losses.append(float(loss_of(model, unseen)))
-        if step in measured:
-            pair = (mean_square(model, SMALL, DRAWS[0], also), mean_square(model, LARGE, DRAWS[1], also))
-            lengths.append([step, *pair])
-    reached = [
-        next((one for one, nats in zip(at, losses, strict=True) if nats < level), 0) for level in LEVELS
-    ]
-    return {"gain": -losses[-1], "at": at, "held out": losses, "reached": reached, "lengths": lengths}
+    seen = Looks(steps, seed)
+    fit(
+        model, loss_of, batches(rows, seed), steps=steps, optimizer=optimizer, clip=math.inf, callbacks=[seen]
+    )
+    curve = list(zip(seen.at, seen.losses, strict=True))
+    return {
+        "gain": -seen.losses[-1],
+        "at": seen.at,
+        "held out": seen.losses,
+        "reached": [next((step for step, nats in curve if nats < level), 0) for level in LEVELS],
+        "lengths": seen.lengths,
+    }
 
 
 EXPERIMENT = Experiment(

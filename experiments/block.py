@@ -7,18 +7,23 @@ who knows the frequencies of the symbols alone. `floors` has that share for thos
     "four layers"    the block; without attention, feed-forward, norm or residual; rivals with as many parameters; and
                      the block with weights that start twice as large, with and without its norm
     "eight layers"   where the norm stands, with and without a warm-up of the learning rate
+
+A training whose loss or gradient becomes infinite or NaN has no figure; it is stored as null.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from _runner import Experiment, main
-from torch import nn
+from torch import Tensor, nn
 
 from attnlib.data.pairs import floors, pair_language, text
 from attnlib.models.stack import Stack, stack_config
+from attnlib.train.fit import fit
 from attnlib.train.toy import TEST_SEED
+from attnlib.train.training import TrainingStopped
 
 LANGUAGE = pair_language(n_symbols=12)
 LENGTH, WIDTH, HEADS, BATCH, SIZE = 16, 32, 2, 32, 500
@@ -59,22 +64,30 @@ def model_of(
     return model
 
 
-def train(model: nn.Module, seed: int, steps: int, lr: float, warm: float) -> None:
-    """Adam with clipped gradients; the rate rises for a share `warm` of the steps, and falls in their second half."""
+def batches(seed: int, steps: int) -> Iterator[Tensor]:
+    for step in range(steps):
+        yield torch.from_numpy(text(LANGUAGE, BATCH, LENGTH + 1, seed=TEST_SEED + 1 + seed * 10**6 + step))
+
+
+def loss(model: nn.Module, symbols: Tensor) -> Tensor:
+    """The mean cross-entropy from the third symbol on: the second has no pair before it."""
+    return nn.functional.cross_entropy(model(symbols[:, :-1])[:, 1:].flatten(0, 1), symbols[:, 2:].flatten())
+
+
+def gap_after_training(model: nn.Module, seed: int, steps: int, lr: float, warm: float = 0.0) -> float:
+    """The `gap` of the trained model; NaN if the training broke.
+
+    Adam with clipped gradients; the rate rises for a share `warm` of the steps, and falls in their second half.
+    """
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1.0, 2 - 2 * step / steps, (step + 1) / (warm * steps + 1))
     )
-    for step in range(steps):
-        symbols = torch.from_numpy(
-            text(LANGUAGE, BATCH, LENGTH + 1, seed=TEST_SEED + 1 + seed * 10**6 + step)
-        )
-        optimizer.zero_grad()
-        scores = model(symbols[:, :-1])[:, 1:]  # the first symbol has no pair before what follows it
-        nn.functional.cross_entropy(scores.flatten(0, 1), symbols[:, 2:].flatten()).backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
+    try:
+        fit(model, loss, batches(seed, steps), steps=steps, optimizer=optimizer, schedule=schedule)
+    except TrainingStopped:
+        return math.nan
+    return gap(model)
 
 
 @torch.no_grad()
@@ -95,8 +108,7 @@ def trial(seed: int, steps: int, lr: float, *, warm: float = 0.0, **parts: Any) 
     """Train one model; how much of what can be known it knows, and what it costs above the least."""
     torch.manual_seed(seed)
     model = model_of(**parts)
-    train(model, seed, steps, lr, warm)
-    bits = gap(model)
+    bits = gap_after_training(model, seed, steps, lr, warm)
     return {"known": share(bits), "gap": bits, "parameters": sum(p.numel() for p in model.parameters())}
 
 

@@ -68,7 +68,7 @@ def by_length(model: Seq2Seq, size: int) -> dict[str, list[float]]:
 
 
 def document_sentence(model: Seq2Seq) -> list[str]:
-    """What the model says for the documents' sentence, word by word."""
+    """The model's translation of the documents' sentence, word by word."""
     t = tensors(encoded([economic_area()]))
     said, _ = translate(model.eval(), t.source, t.source_mask)
     numbers = said[0].tolist()
@@ -102,7 +102,7 @@ def error_rate(links: list[set[tuple[int, int]]], pairs: list[Pair]) -> float:
 
 
 def baselines(size: int = TEST) -> dict[str, float]:
-    """The error rate of two readers who know nothing: along the diagonal, and at random."""
+    """The alignment error rate of two baselines: along the diagonal, and at random."""
     pairs, rng = aligned(size), np.random.default_rng(5)
     diagonal = [diagonal_links(len(pair.source), len(pair.target)) for pair in pairs]
     blind = [{(int(rng.integers(len(pair.source))), i) for i in range(len(pair.target))} for pair in pairs]

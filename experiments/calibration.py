@@ -1,30 +1,32 @@
 """Is a network right as often as it says, and what mends it if it is not? (book: calibration)
 
 Points come from four clouds whose true probabilities are known. A small network is trained on a few of them, on many,
-or on clouds that hardly touch. For each new point it says how sure it is of its answer; the true probability tells how
-often that answer is right, so the calibration error has no luck in it. What is compared is the excess: how much more
-the right answer surprises the network than it surprises who knows the truth.
+or on clouds that hardly touch. For each new point it predicts a cloud with a confidence; the true probability tells how
+often that prediction is right, so no chance enters the calibration error. What is compared is the excess: the
+cross-entropy of the network beyond that of the true probabilities.
 
 As many points as are trained on are held out. Two arms use them: one divides the scores by the best temperature, one
-goes back to the step at which they surprised least. Two rivals show what these points, or a smaller confidence alone,
-are worth: "twice the points" trains on both parts, "mixed 0.1" takes the plain network and mixes what it says with
-equal probabilities, as the smoothed labels are, but after the training.
+goes back to the step with the smallest held-out loss. Two rivals show what these points, or a smaller confidence alone,
+are worth: "twice the points" trains on both parts, "mixed 0.1" takes the plain network and mixes its probabilities with
+equal ones, as label smoothing does with the labels, but after the training.
 
-The rules are those of `_runner.py`: the best of three rates for two seeds at 1x, then five other seeds at 1x, 4x and
-16x. The rate stays level, so that one training, looked at three times, is all three. The networks are small and many,
-so all that have the same rate and the same kind of points are trained side by side, in tensors with an axis more.
+As in `_runner.py` an arm has the best of three rates for two seeds at 1x, and then five other seeds at 1x, 4x and 16x.
+The rate is constant, so that one training, measured three times, is all three. The networks are small and many, so all
+with the same rate and the same kind of points are trained side by side, in tensors with one axis more.
 
     python experiments/calibration.py
 """
 
+import math
 import time
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from _runner import BUDGETS, RATE_SEEDS, SEEDS, rounded
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnlib.data.clouds import Clouds, best_accuracy, clouds
 from attnlib.data.results import save_result
@@ -34,7 +36,10 @@ from attnlib.metrics.calibration import (
     known_calibration_error,
 )
 from attnlib.shapes import Array
+from attnlib.train.callbacks import Callback
+from attnlib.train.fit import fit
 from attnlib.train.toy import TEST_SEED
+from attnlib.train.training import Training
 
 WIDTH, BATCH, STEPS, EVERY = 32, 100, 250, 25
 TESTED, COUNTED, BINS = 10_000, 1000, 15
@@ -47,7 +52,7 @@ GROUPS = {  # points to train on, and how far the middles of the clouds are from
 
 
 class Kind(NamedTuple):
-    """How a network is trained: the share of its smoothed labels, and whether on what is held out, too."""
+    """How a network is trained: the share of its smoothed labels, and whether on the held-out points, too."""
 
     epsilon: float = 0.0
     twice: bool = False
@@ -64,22 +69,23 @@ ARMS = {  # what is trained, and what is done with it
 }
 
 
-class Networks:
+class Networks(nn.Module):
     """Networks side by side, two hidden layers each; each starts from a seed, as `nn.Linear` does."""
 
     def __init__(self, seeds: list[int]) -> None:
+        super().__init__()
         starts = [self.start(seed) for seed in seeds]
-        self.parameters = [torch.stack(part).requires_grad_() for part in zip(*starts, strict=True)]
+        self.layers = nn.ParameterList(torch.stack(part) for part in zip(*starts, strict=True))
 
     @staticmethod
     def start(seed: int) -> list[Tensor]:
         torch.manual_seed(seed)
-        layers = [torch.nn.Linear(*size) for size in ((2, WIDTH), (WIDTH, WIDTH), (WIDTH, 4))]
+        layers = [nn.Linear(*size) for size in ((2, WIDTH), (WIDTH, WIDTH), (WIDTH, 4))]
         return [part for layer in layers for part in (layer.weight.detach().T, layer.bias.detach()[None])]
 
-    def __call__(self, X: Tensor) -> Tensor:
+    def forward(self, X: Tensor) -> Tensor:
         """Scores (networks, points, 4) of points (networks, points, 2), or (points, 2) for all."""
-        A, a, B, b, C, c = self.parameters
+        A, a, B, b, C, c = self.layers
         return ((X @ A + a).relu() @ B + b).relu() @ C + c
 
 
@@ -91,49 +97,80 @@ def points(group: str, seed: int) -> tuple[Clouds, Clouds]:
     return first, second
 
 
+class Data:
+    """The points of some jobs, that is of pairs of a kind and a seed: those of the training come first."""
+
+    def __init__(self, group: str, jobs: list[tuple[Kind, int]]) -> None:
+        parts = [points(group, seed) for _, seed in jobs]
+        both = [[np.concatenate(pair) for pair in zip(own[:2], held[:2], strict=True)] for own, held in parts]
+        X, self.y = (torch.from_numpy(np.stack([one[i] for one in both])) for i in (0, 1))
+        self.X, self.n = X.float(), GROUPS[group]["n"]
+        self.known = torch.tensor([[2 * self.n if kind.twice else self.n] for kind, _ in jobs])
+        epsilon = torch.tensor([[[kind.epsilon]] for kind, _ in jobs])
+        self.aims = (1 - epsilon) * F.one_hot(self.y, 4) + epsilon / 4
+
+    def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Points and the probabilities that they are to have, for each job."""
+        draws, rows = torch.Generator().manual_seed(0), torch.arange(len(self.X))[:, None]
+        while True:
+            some = (torch.rand(len(self.X), BATCH, generator=draws) * self.known).long()
+            yield self.X[rows, some], self.aims[rows, some]
+
+
+def loss(networks: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+    """The sum of the networks' mean cross-entropies: each has the gradient that it would have alone."""
+    X, aims = batch
+    return -(aims * networks(X).log_softmax(-1)).sum(-1).mean(1).sum()
+
+
+class Looks(Callback):
+    """For each job the scores at the end of each budget, and those at the smallest held-out loss up to then."""
+
+    def __init__(
+        self, jobs: list[tuple[Kind, int]], data: Data, test: Tensor, budgets: tuple[int, ...]
+    ) -> None:
+        self.jobs, self.data, self.test, self.budgets = jobs, data, test, budgets
+        self.best = {job: (np.inf, 0, np.empty(0)) for job in jobs}  # loss, step, scores of the test
+        self.found: dict[tuple[Kind, int, int], dict[str, Any]] = {}
+
+    @torch.no_grad()
+    def on_step_end(self, training: Training) -> None:
+        if training.step % EVERY:
+            return
+        networks, step = training.model, training.step
+        S_held = networks(self.data.X[:, self.data.n :])
+        y = self.data.y[:, self.data.n :]
+        losses = F.cross_entropy(S_held.transpose(1, 2), y, reduction="none").mean(1).tolist()
+        better = [one < self.best[job][0] for one, job in zip(losses, self.jobs, strict=True)]
+        ends = step in [STEPS * times for times in self.budgets]
+        S = networks(self.test).double().numpy() if ends or any(better) else np.empty(0)
+        for i, job in enumerate(self.jobs):
+            if better[i]:
+                self.best[job] = losses[i], step, S[i].copy()
+            if ends:
+                _, stopped, S_best = self.best[job]
+                self.found[*job, step // STEPS] = {
+                    "S": S[i], "S_held": S_held[i].double().numpy(), "stopped": stopped, "S_best": S_best,
+                }  # fmt: skip
+
+
 def trained(
     group: str, kinds: list[Kind], seeds: tuple[int, ...], lr: float, budgets: tuple[int, ...]
 ) -> dict[tuple[Kind, int, int], dict[str, Any]]:
-    """For each kind, seed and budget: scores of the test and of what is held out, at the end and at the best look."""
+    """For each kind, seed and budget: scores of the test and of the held-out points, at the end and at the best."""
     jobs = [(kind, seed) for kind in kinds for seed in seeds]
-    parts = [points(group, seed) for _, seed in jobs]
-    both = [[np.concatenate(pair) for pair in zip(own[:2], held[:2], strict=True)] for own, held in parts]
-    X, y = (torch.from_numpy(np.stack([one[i] for one in both])) for i in (0, 1))
-    n = GROUPS[group]["n"]
-    known = torch.tensor([[2 * n if kind.twice else n] for kind, _ in jobs])
-    epsilon = torch.tensor([[[kind.epsilon]] for kind, _ in jobs])
-    X, aims = X.float(), (1 - epsilon) * F.one_hot(y, 4) + epsilon / 4
-    test = torch.from_numpy(clouds(TESTED, GROUPS[group]["apart"], seed=TEST_SEED).X).float()
-    networks, draws = Networks([seed for _, seed in jobs]), torch.Generator().manual_seed(0)
-    optimizer, rows = torch.optim.Adam(networks.parameters, lr=lr), torch.arange(len(jobs))[:, None]
-    best = {job: (np.inf, 0, np.empty(0)) for job in jobs}
-    found = {}
-    for step in range(1, STEPS * max(budgets) + 1):
-        some = (torch.rand(len(jobs), BATCH, generator=draws) * known).long()
-        surprise = -(aims[rows, some] * networks(X[rows, some]).log_softmax(-1)).sum(-1)
-        optimizer.zero_grad()
-        surprise.mean(1).sum().backward()
-        optimizer.step()
-        if step % EVERY:
-            continue
-        with torch.no_grad():
-            S_held = networks(X[:, n:])
-            losses = F.cross_entropy(S_held.transpose(1, 2), y[:, n:], reduction="none").mean(1).tolist()
-            better = [loss < best[job][0] for loss, job in zip(losses, jobs, strict=True)]
-            ends = step in [STEPS * times for times in budgets]
-            S = networks(test).double().numpy() if ends or any(better) else np.empty(0)
-        for i, job in enumerate(jobs):
-            if better[i]:
-                best[job] = losses[i], step, S[i].copy()
-            if ends:
-                found[*job, step // STEPS] = {
-                    "S": S[i], "S_held": S_held[i].double().numpy(), "stopped": best[job][1], "S_best": best[job][2],
-                }  # fmt: skip
-    return found
+    data, test = Data(group, jobs), clouds(TESTED, GROUPS[group]["apart"], seed=TEST_SEED).X
+    looks = Looks(jobs, data, torch.from_numpy(test).float(), budgets)
+    networks = Networks([seed for _, seed in jobs])
+    fit(
+        networks, loss, data.batches(), steps=STEPS * max(budgets), clip=math.inf, callbacks=[looks],
+        optimizer=torch.optim.Adam(networks.parameters(), lr=lr),
+    )  # fmt: skip
+    return looks.found
 
 
 def judged(log_P: Array, test: Clouds) -> dict[str, float]:
-    """What is said of new points against the truth; nats and probabilities."""
+    """Log-probabilities of new points against the true probabilities."""
     P, k = np.exp(log_P), log_P.argmax(axis=1)
     said, chance = P.max(axis=1), test.true[np.arange(len(k)), k]
     few = slice(COUNTED)
@@ -149,7 +186,7 @@ def judged(log_P: Array, test: Clouds) -> dict[str, float]:
 
 
 def measure(group: str, seed: int, use: str, one: dict[str, Any]) -> dict[str, Any]:
-    """What one arm says in the end: the scores as they are, cooled, mixed, or those of the best look."""
+    """What one arm predicts: by its scores, divided by a temperature, mixed, or by those of the best step."""
     test = clouds(TESTED, GROUPS[group]["apart"], seed=TEST_SEED)
     T = best_temperature(one["S_held"], points(group, seed)[1].cloud) if use == "temperature" else 1.0
     S = one["S_best"] if use == "stop" else one["S"] / T

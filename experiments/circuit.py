@@ -1,7 +1,7 @@
 """Can one layer of attention complete a pattern, and what does it do instead? (book: a-circuit)
 
-Attention-only models, without norms or biases, learn to say what comes next where a text repeats itself, for 1, 4 and
-16 times the steps.
+Attention-only models, without norms or biases, learn to predict what comes next where a text repeats itself, for 1, 4
+and 16 times the steps.
 
     "a piece returns"      noise, a piece, noise, the piece again: both places and the length are drawn
     "the whole returns"    different symbols, then the same again: here the answer is the symbol that has not been seen
@@ -92,7 +92,7 @@ def trial(
 
 
 def without(model: Model, layer: int, head: int, said: Tensor, data: Examples) -> float:
-    """How often the model is right when a head says at each place its mean over the texts."""
+    """The accuracy when the output of a head is replaced, at each position, by its mean over the texts."""
     with patched_head(model.layers[layer], head, said[:, head].mean(dim=0)):  # type: ignore[arg-type]
         return answer_accuracy(model, data)
 

@@ -39,7 +39,7 @@ def look_up(values: np.ndarray, counts: np.ndarray, wanted: np.ndarray) -> np.nd
 
 
 class Counts(NamedTuple):
-    """What is known of each place of the held-out text: its gram, its context, what the context goes on with."""
+    """For each position of the held-out text: counts of its n-gram, of its context, and of what follows that."""
 
     seen: np.ndarray
     total: np.ndarray
@@ -85,7 +85,7 @@ def kneser_ney(
 
 
 def compressed(train: bytes, held: bytes) -> dict[str, float]:
-    """Bits a byte of the held-out text, alone and behind the text of training."""
+    """Bits a byte of the held-out text, alone and after the training text."""
     xz = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 26}]
     makers = {
         "gzip": lambda text: gzip.compress(text, 9),

@@ -1,10 +1,11 @@
-"""How near does a training come to what nobody can beat? (book: train-your-own-gpt)
+"""How near does a training come to the smallest possible loss? (book: train-your-own-gpt)
 
-The language is known: the next symbol depends on the last one and on the one four places back, so the entropy rate is
-exact. The course's GPT reads fresh samples and is told nothing of this. The n-grams of order 1 to 5 count the very
-symbols that the GPT was trained on, each with the best of three discounts; "two places" is a count by somebody who was
-told which two places matter. What is compared is one minus the excess over the entropy rate, as a share of it, so that
-0.98 is "within 2 %". The excess is exact for each context: how far (KL) what is said is from the true distribution.
+The language is known: the next symbol depends on the last one and on the one four positions back, so the entropy rate
+is exact. The course's GPT reads fresh samples and is given none of this. The n-grams of order 1 to 5 count the very
+symbols that the GPT was trained on, each with the best of three discounts; "two places" counts what followed the two
+symbols that matter. What is compared is one minus the excess over the entropy rate, as a share of it, so that 0.98 is
+"within 2 %". The excess is exact for each context: the KL divergence between the true distribution and the predicted
+one.
 """
 
 from functools import partial
@@ -23,7 +24,7 @@ from attnlib.reference.schedules import cosine
 from attnlib.shapes import Array
 from attnlib.train.fit import fit
 from attnlib.train.optim import decay_groups
-from attnlib.train.own import loss
+from attnlib.train.pretraining import loss
 from attnlib.train.toy import TEST_SEED
 
 LANGUAGE = distant_language(n_symbols=12, back=4)
@@ -36,7 +37,7 @@ def excess(symbols: Array, log_guess: Array) -> float:
     """Nats a symbol above the true distribution, where enough symbols stand before it; log_guess (rows, n, v)."""
     true = LANGUAGE.next[
         symbols[:, : -BACK + 1], symbols[:, BACK - 1 :]
-    ]  # of what follows each place from the fourth
+    ]  # of the symbol after each position from the fourth on
     return float((true * (np.log(true) - log_guess[:, BACK - 1 :])).sum(-1).mean())
 
 
@@ -47,7 +48,7 @@ def counted(contexts: Array, targets: Array) -> Array:
 
 
 def mixed(counts: Array, shorter: Array, discount: float) -> Array:
-    """From each count a discount, and what that leaves goes to the shorter context; a context never seen is its."""
+    """Discounted counts; the rest, or for an unseen context all, goes to the probabilities of the shorter context."""
     total = counts.sum(-1, keepdims=True)
     left = discount * (counts > 0).sum(-1, keepdims=True)
     found = (np.maximum(counts - discount, 0) + left * shorter) / np.maximum(total, 1)
@@ -55,7 +56,7 @@ def mixed(counts: Array, shorter: Array, discount: float) -> Array:
 
 
 def coded(symbols: Array, n: int) -> Array:
-    """The number of the n symbols that end at each place from the BACK-th on; (rows, places)."""
+    """The number of the n symbols that end at each position from the BACK-th on; (rows, positions)."""
     places = range(BACK - n, BACK)
     stop = symbols.shape[1] - BACK + 1
     return sum(
@@ -88,7 +89,7 @@ def n_grams(read: Array, asked: Array) -> dict[str, float]:
 
 
 def of_places(symbols: Array, said: Array) -> float:
-    """`excess` of guesses that begin at the BACK-th place."""
+    """`excess` of predictions that begin at the BACK-th position."""
     ahead = np.zeros((len(symbols), BACK - 1, V))
     return excess(symbols, np.concatenate([ahead, said], axis=1))
 

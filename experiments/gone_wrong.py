@@ -1,10 +1,10 @@
 """What does a broken training show? One small GPT, healthy and with one fault each. (book: when-training-goes-wrong)
 
-The text is the course's English sentences, a sentence a row, with padding behind it. A fault is an edit of a line of
-the loop, and the loop computes its curves with the same lines: what it prints, train and held out, is what somebody
-with this fault would see. Beside it stands what the model is worth in use: nats a word on sentences held out, when it
-is given what came before and nothing else. The runner compares how far that is below log V, where a guess begins that
-knows nothing. A fault keeps the rate of the healthy training, so the runner has only the factor one to choose from.
+The text is the course's English sentences, a sentence a row, with padding behind it. A fault is an edit of the model,
+the loss, the optimiser or the data, and the curves are computed with the same edit: its losses, train and held out, are
+what somebody with this fault would see. Beside them stands what the model is worth in use: nats a word on held-out
+sentences, when it is given the words before and nothing else. The runner compares how far that is below log V, the loss
+of a model that knows nothing. A fault keeps the rate of the healthy training, so the runner chooses none.
 
     "rates"     the healthy training at three rates
     "faults"    eight faults, and two in a second form: the decay of norms and biases a hundred times as strong, and
@@ -12,7 +12,9 @@ knows nothing. A fault keeps the rate of the healthy training, so the runner has
 """
 
 import math
+from collections.abc import Iterator
 from functools import cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,10 @@ from attnlib.data.bilingual import corpus
 from attnlib.data.vocab import BOS, PAD
 from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT
+from attnlib.train.callbacks import Callback
+from attnlib.train.fit import fit
 from attnlib.train.optim import decay_groups
+from attnlib.train.training import Training
 
 WORDS, LAYERS, HELD_OUT = 12, 2, 200
 RATE, DECAY, STOPS, SHOWN, LOOKS, PROMPT = 0.01, 0.1, 15, 30, 15, 4  # STOPS: steps from one to the next
@@ -51,7 +56,7 @@ def model(fault: str) -> GPT:
 
 
 def loss_of(made: GPT, rows: Tensor, fault: str) -> Tensor:
-    """As the loop computes it, with its fault."""
+    """The loss that is minimised and shown, with its fault."""
     targets = rows[:, :-1] if fault == "no shift" else rows[:, 1:]
     ignored = -100 if fault == "mean over padding" else PAD
     reduction = "sum" if fault == "sum" else "mean"
@@ -69,42 +74,57 @@ def optimizer_of(made: GPT, rate: float, fault: str) -> torch.optim.Optimizer:
     return torch.optim.AdamW(groups, lr=rate)
 
 
-def train(made: GPT, seed: int, steps: int, rate: float, fault: str) -> dict[str, list[float]]:
-    """AdamW at one rate; what the loop prints: its train loss and the gradient's length, and now and then held out."""
-    text, unseen = sentences("train", SENTENCES), sentences("valid", HELD_OUT)
-    optimizer, rng = optimizer_of(made, rate, fault), np.random.default_rng(seed)
-    train_loss, length, held_out = [], [], []
-    for step in range(steps):
+def batches(seed: int, fault: str) -> Iterator[Tensor]:
+    text, rng = sentences("train", SENTENCES), np.random.default_rng(seed)
+    for step in count():
         if fault == "repeated order" and step % STOPS == 0:
             rng = np.random.default_rng(seed)  # stopped, and resumed with the data from the beginning
-        if step % max(steps // LOOKS, 1) == 0:
-            held_out.append(told(made, unseen, fault))
-        loss = loss_of(made, text[rng.integers(len(text), size=BATCH)], fault)
-        optimizer.zero_grad()
-        loss.backward()
-        length.append(
-            math.hypot(*(float(one.grad.norm()) for one in made.parameters() if one.grad is not None))
-        )
-        train_loss.append(loss.item())
-        optimizer.step()
-    held_out.append(told(made, unseen, fault))
-    return {"train": points(train_loss), "held out": held_out, "length": points(length)}
+        yield text[rng.integers(len(text), size=BATCH)]
+
+
+class Curves(Callback):
+    """The length of each gradient, and the held-out loss at the start, some times on the way, and at the end."""
+
+    def __init__(self, fault: str) -> None:
+        self.fault, self.unseen = fault, sentences("valid", HELD_OUT)
+        self.length: list[float] = []
+        self.held_out: list[float] = []
+
+    @torch.no_grad()
+    def look(self, made: Any) -> None:
+        self.held_out.append(float(loss_of(made, self.unseen, self.fault)))
+
+    def on_train_begin(self, training: Training) -> None:
+        self.look(training.model)
+
+    def on_step_end(self, training: Training) -> None:
+        gradients = (one.grad for one in training.model.parameters() if one.grad is not None)
+        self.length.append(math.hypot(*(float(one.norm()) for one in gradients)))
+        if training.step % max(training.steps // LOOKS, 1) == 0 and training.step < training.steps:
+            self.look(training.model)
+
+    def on_train_end(self, training: Training) -> None:
+        self.look(training.model)
+
+
+def train(made: GPT, seed: int, steps: int, rate: float, fault: str) -> dict[str, list[float]]:
+    """AdamW at one rate; the curves that one would see of it: losses, train and held out, and gradient lengths."""
+    curves = Curves(fault)
+    losses = fit(
+        made, lambda made, rows: loss_of(made, rows, fault), batches(seed, fault), steps=steps,
+        optimizer=optimizer_of(made, rate, fault), clip=math.inf, callbacks=[curves],
+    )  # fmt: skip
+    return {"train": points(losses), "held out": curves.held_out, "length": points(curves.length)}
 
 
 def points(every: list[float]) -> list[float]:
-    """The mean of each stretch of steps; the first step stands alone, because it is a test."""
+    """The first step, whose loss shows whether the start is right, and then the mean of each stretch of steps."""
     return [every[0], *(float(part.mean()) for part in np.array_split(every, min(SHOWN, len(every))))]
 
 
 @torch.no_grad()
-def told(made: GPT, rows: Tensor, fault: str) -> float:
-    """The loss on sentences held out, as the loop computes it."""
-    return float(loss_of(made, rows, fault))
-
-
-@torch.no_grad()
 def in_use(made: GPT, fault: str) -> float:
-    """Nats a word when each word is foretold from those before it, which is all that there is in use."""
+    """Nats a word when each word is predicted from those before it, as in use."""
     rows = sentences("valid", HELD_OUT)
     cache, nats = made.new_kv_cache(), []
     for n in range(1, rows.shape[1]):
@@ -119,18 +139,18 @@ def in_use(made: GPT, fault: str) -> float:
 
 
 def frequencies() -> float:
-    """Nats a word for somebody who knows how often each word comes, and looks at nothing else."""
+    """Nats a word of a model that knows how often each word comes, and nothing else."""
     counts = torch.bincount(sentences("train", SENTENCES)[:, 1:].flatten(), minlength=len(VOCAB)) + 1.0
     counts[PAD] = 0
     words = sentences("valid", HELD_OUT)[:, 1:]
     return surprise(counts, words[words != PAD])
 
 
-def trial(seed: int, steps: int, lr: float, *, rate: float, fault: str = "") -> dict[str, Any]:
-    """Train one model with its fault; what its loop prints, and what it is worth."""
+def trial(seed: int, steps: int, *, rate: float, fault: str = "") -> dict[str, Any]:
+    """Train one model with its fault; its curves, and what it is worth in use."""
     torch.manual_seed(seed)
     made = model(fault)
-    curves = train(made, seed, steps, lr * rate, fault)
+    curves = train(made, seed, steps, rate, fault)
     worth = in_use(made, fault)
     with torch.no_grad():
         largest = float(made(sentences("valid", HELD_OUT)[:, :-1]).abs().max())
@@ -159,7 +179,6 @@ EXPERIMENT = Experiment(
         },
     },
     steps=60,
-    rates=(1.0, 1.0, 1.0),
     settings={
         "words": len(VOCAB), "length": WORDS, "width": WIDTH, "heads": HEADS, "layers": LAYERS, "batch": BATCH,
         "sentences": SENTENCES, "held out": HELD_OUT, "rate": RATE, "decay": DECAY, "stops": STOPS,

@@ -21,7 +21,7 @@ import torch
 from attnlib.data.offsets import OffsetsTask, retrieve_offsets
 from attnlib.data.results import save_result
 from attnlib.interpret.capture import capture
-from attnlib.metrics.spread import spread
+from attnlib.metrics.seeds import mean_and_sd
 from attnlib.models.config import ModelConfig
 from attnlib.models.stack import Stack, stack_config
 from attnlib.train.toy import TEST_SEED, examples, train_stack
@@ -77,7 +77,7 @@ def right_answers(model: Stack, hold: Collection[str] = ()) -> float:
 
 
 def same_ranking(model: Stack) -> float:
-    """Mean weight by symbol, two places before a query and two after: their least correlation over the queries."""
+    """Mean weight by symbol, two positions before a query and two after: their least correlation over the queries."""
     task = unseen()
     P = weights_seen(model)[:, 0]
 
@@ -131,7 +131,7 @@ def main() -> None:
 
     def measured(trial: Any) -> dict[str, Any]:
         trials = [trial(seed) for seed in SEEDS]
-        entries = {name: spread([one[name] for one in trials]) for name in trials[0]}
+        entries = {name: mean_and_sd([one[name] for one in trials]) for name in trials[0]}
         for name, entry in entries.items():
             print(
                 f"{time.process_time() - started:5.0f} s  {name}: {entry['mean']} sd {entry['sd']}",

@@ -1,6 +1,6 @@
 """How many heads does it take to fetch several neighbours, and how many steps? (book: why-several-heads, memory)
 
-One layer of attention must say the neighbours at two, four or eight offsets at once. Its heads number 1 to 64, each
+One layer of attention must predict the neighbours at two, four or eight offsets at once. Its heads number 1 to 64, each
 64 / h wide, so that all have the same number of parameters. The rival that knows nothing of order is a guess from the
 bag of the neighbours; the page computes it. In the group "shared" eight heads of width four have keys and values of
 their own, or all those of one.

@@ -25,7 +25,7 @@ LENGTH, SYMBOLS, WIDTH, BATCH, SIZE = 12, 16, 32, 64, 300
 NEIGHBOURS = (-1, 0, 1)
 MAKE: dict[str, Callable[[int, int], SequenceTask | OffsetsTask]] = {
     "previous": lambda size, seed: tasks.look_back(size, LENGTH, SYMBOLS, 1, seed=seed),
-    "first": lambda size, seed: tasks.say_first(size, LENGTH, SYMBOLS, seed=seed),
+    "first": lambda size, seed: tasks.repeat_first(size, LENGTH, SYMBOLS, seed=seed),
     "neighbours": lambda size, seed: retrieve_offsets(size, LENGTH, SYMBOLS, NEIGHBOURS, seed=seed),
     "induction": lambda size, seed: induction(size, LENGTH, SYMBOLS, seed=seed),
 }
@@ -48,7 +48,7 @@ def trial(
 
 @torch.no_grad()
 def heads(model: Stack, task: SequenceTask | OffsetsTask, name: str) -> list[dict[str, Any]]:
-    """The pattern of each layer's head, and its weight at the true place, beside that of even weights."""
+    """The pattern of each layer's head, and its weight at the true position, beside that of even weights."""
     with capture(model) as seen:
         model(torch.from_numpy(task.source))
     layers = [seen[f"blocks.{l}.attention.P"][:, 0].double().numpy() for l in range(model.config.n_layers)]

@@ -1,14 +1,15 @@
 """A text that is small enough to be learned by heart: what keeps a model from it? (book: not-too-well)
 
 The language is that of `block`: the next letter depends on the last two. A GPT reads a few thousand letters of it over
-and over. A gap is what a letter costs the model beyond what it costs somebody who knows the true probabilities; on the
-text that was trained on it may become negative, and that much was learned by heart. The text goes on with letters that
-nobody trains on. They say when to stop; new letters judge.
+and over. A gap is the cross-entropy of a letter beyond that of the true probabilities; on the text that was trained on
+it may become negative, and that much was learned by heart. The text goes on with letters that are held out. They decide
+when to stop; the test is on new letters.
 
-Every arm has a dial of three positions in place of the three rates. It is the learning rate for whoever has no other.
+Every arm has a dial of three positions in place of the three rates. It is the learning rate of an arm that has no other
+dial.
 
-    "two blocks"    the cures: dropout in its four places together, and its rivals
-    "places"        dropout in each of the four places alone
+    "two blocks"    the cures: dropout at its four points together, and its rivals
+    "places"        dropout at each of the four points alone
 """
 
 import math
@@ -42,7 +43,7 @@ JUDGES = torch.from_numpy(text(LANGUAGE, JUDGED, N + 1, seed=TEST_SEED))
 
 
 def only_in(model: GPT, place: str) -> None:
-    """Nothing is dropped any more but in one place: the embedding, the weights, or what a sublayer adds."""
+    """Keep the dropout of one point only: the embedding, the attention weights, or the output of a sublayer."""
     if place != "embedding":
         model.dropout = nn.Identity()
     blocks: Any = model.blocks
@@ -56,7 +57,7 @@ def only_in(model: GPT, place: str) -> None:
 
 
 def model_of(dropped: float, skipped: float) -> GPT:
-    """A GPT of two blocks that drops in its four places, and goes around a share of its sublayers."""
+    """A GPT of two blocks with dropout at its four points, and stochastic depth."""
     model = GPT(ModelConfig(VOCAB, context=N, d_model=WIDTH, n_heads=2, n_layers=2, dropout=dropped))
     for block in model.blocks:
         block.depth = StochasticDepth(skipped)
@@ -64,7 +65,7 @@ def model_of(dropped: float, skipped: float) -> GPT:
 
 
 def loss(model: nn.Module, rows: Tensor) -> Tensor:
-    """The mean surprise, from the second letter on."""
+    """The mean cross-entropy, from the second letter on."""
     return F.cross_entropy(model(rows[:, :-1])[:, 1:].flatten(0, 1), rows[:, 2:].flatten())
 
 
@@ -111,7 +112,7 @@ def trial(
         held_out=HeldOut(measure, every=every, patience=PATIENCE if stop else None),
     )  # fmt: skip
     best = min(range(len(curve)), key=lambda i: curve[i][1])
-    end = best if stop else -1  # who stops takes the best model back
+    end = best if stop else -1  # early stopping restores the best model
     return {
         "known": base.share(curve[end][2]),
         "gap": curve[end][2],

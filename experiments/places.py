@@ -1,8 +1,8 @@
 """Does a layer without positions know where it is? (book: permutation)
 
-Tokens are random, nothing tells the positions, and a model of one layer must say at each place which place it is. With
-a causal mask row i averages over i tokens. Whether that is enough to count them depends on there being a token that
-can be told from the others, and stands at the start.
+Tokens are random, there is no positional encoding, and a model of one layer must predict at each position its index.
+With a causal mask row i averages over i tokens. Whether that is enough to count them depends on there being a token
+that can be told from the others, and stands at the start.
 """
 
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from attnlib.train.fit import fit
 from attnlib.train.toy import TEST_SEED, Examples, answer_accuracy, answer_loss
 
 LENGTH, SYMBOLS, WIDTH, BATCH, SIZE = 12, 8, 32, 64, 1000
-START = SYMBOLS  # a token of its own, which no other place has
+START = SYMBOLS  # a token that no other position has
 
 
 def batches(seed: int, start: bool, size: int = BATCH) -> Iterator[Examples]:
-    """Endless random sequences; the answer at each place is its number."""
+    """Endless random sequences; the answer at each position is its index."""
     draw = torch.Generator().manual_seed(seed)
     everywhere = torch.ones(size, LENGTH, dtype=torch.bool)
     while True:
@@ -31,7 +31,7 @@ def batches(seed: int, start: bool, size: int = BATCH) -> Iterator[Examples]:
 
 
 def trial(seed: int, steps: int, lr: float, *, causal: bool, start: bool, size: int = SIZE) -> dict[str, Any]:
-    """Train one model; how often it names the place rightly, altogether and place by place."""
+    """Train one model; how often it predicts the position, on average and for each position."""
     torch.manual_seed(seed)
     model = Stack(
         stack_config(

@@ -16,7 +16,7 @@ from _runner import SEEDS, Experiment, main
 from attnlib.data.tasks import SequenceTask, look_back
 from attnlib.interpret.capture import capture
 from attnlib.interpret.patterns import evenness
-from attnlib.metrics.spread import spread
+from attnlib.metrics.seeds import mean_and_sd
 from attnlib.models.config import ModelConfig
 from attnlib.models.stack import Stack, stack_config
 from attnlib.train.toy import TEST_SEED, answer_accuracy, examples, train_stack
@@ -84,7 +84,7 @@ def before_training() -> dict[str, Any]:
         "first_input": {
             "lengths": LONG,
             **{
-                arm: {key: spread([one[key] for one in trials]) for key in ("scale", "evenness")}
+                arm: {key: mean_and_sd([one[key] for one in trials]) for key in ("scale", "evenness")}
                 for arm, trials in found.items()
             },
         },

@@ -1,7 +1,7 @@
 """How much better is a larger model, and can one say so before it is trained? (book: train-your-own-gpt)
 
 GPTs of two layers and six widths read the same number of tokens of Python's standard library, no token twice at 1x and
-4x, and are asked about modules that none of them has read. Everything else is alike; each width has the best of three
+4x, and are tested on modules that none of them has read. Everything else is alike; each width has the best of three
 rates. The page fits a line to all widths but the largest, on logarithmic axes, and looks where the largest falls.
 """
 
@@ -23,7 +23,7 @@ from attnlib.reference.schedules import cosine
 from attnlib.shapes import Array
 from attnlib.train.fit import fit
 from attnlib.train.optim import decay_groups
-from attnlib.train.own import END, loss
+from attnlib.train.pretraining import END, loss
 from attnlib.train.rows import TokenRows, packed_tokens
 
 WIDTHS = (16, 24, 32, 48, 64, 128)
@@ -39,7 +39,7 @@ def tokenizer() -> Tokenizer:
 
 @cache
 def tokens(split: stdlib.Split, most: int) -> Array:
-    """The first tokens of all modules of a split, one behind the other."""
+    """The first tokens of all modules of a split, one after the other."""
     by, rows, n = tokenizer(), [], 0
     for _, text in stdlib.texts(split):
         rows.append(by.encode_ordinary(text))
@@ -65,7 +65,7 @@ def config(width: int) -> ModelConfig:
 
 
 def trial(seed: int, steps: int, lr: float, *, width: int, most: int = TOKENS) -> dict[str, Any]:
-    """Train one model, and ask it what it has not read."""
+    """Train one model; its loss on modules that it has not read."""
     torch.manual_seed(seed)
     model = GPT(config(width))
     optimizer = torch.optim.AdamW(decay_groups(model, 0.1), lr=lr, betas=BROWN_2020[:2], eps=BROWN_2020.eps)

@@ -2,14 +2,15 @@
 
 Up to 16 pairs of a key and a value, and one key: say its value. What is looked up are symbols, whose vectors are
 learned, so every score may shape them as it likes; they start with entries of variance one. Batches hold lists of
-different lengths, padded. The figure is the share of right answers; who says the most frequent value of the list is
-right in the share `vote`.
+different lengths, padded. The figure is the share of right answers; `vote` is that of always predicting the most
+frequent value of the list.
 
 The loss is minus the logarithm of the weight on the right value, computed from the scores. In one arm it is computed
 from the weight itself, with 1e-9 added to it so that the logarithm stays finite, as one often sees.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from _runner import Experiment, main
 from torch import Tensor, nn
 
 from attnlib.data import tasks
+from attnlib.train.fit import fit
 from attnlib.train.toy import TEST_SEED
 
 PAIRS, KEYS, VALUES, BATCH, SIZE = 16, 32, 8, 64, 2000
@@ -55,7 +57,7 @@ class Lookup(nn.Module):
 
 
 def padded(size: int, seed: int) -> tuple[Tensor, ...]:
-    """Queries, keys, values as one-hot vectors, which places are real, and the answers."""
+    """Queries, keys, values as one-hot vectors, the mask of the pairs that are not padding, and the answers."""
     data = tasks.lookup(size, n_pairs=PAIRS, n_keys=KEYS, n_values=VALUES, seed=seed)
     right = data.weights[:, 0].argmax(-1)
     lengths = np.random.default_rng(seed).integers(right + 1, PAIRS + 1)
@@ -65,6 +67,11 @@ def padded(size: int, seed: int) -> tuple[Tensor, ...]:
     return query[:, None], keys, V, torch.from_numpy(real)[:, None], target
 
 
+def batches(seed: int, steps: int) -> Iterator[tuple[Tensor, ...]]:
+    for step in range(steps):
+        yield padded(BATCH, TEST_SEED + 1 + seed * 10**6 + step)
+
+
 def trial(
     *, seed: int, steps: int, lr: float, score: str, d_k: int, guard: float | None = None
 ) -> dict[str, Any]:
@@ -72,25 +79,23 @@ def trial(
     torch.manual_seed(seed)
     model = Lookup(score, d_k)
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
-    for step in range(steps):
-        batch = padded(BATCH, TEST_SEED + 1 + seed * 10**6 + step)
+
+    def loss(model: Lookup, batch: tuple[Tensor, ...]) -> Tensor:
         if guard is None:
-            loss = -model.log_weight(*batch).mean()
-        else:
-            said = model(*batch[:-1])[:, 0].gather(1, batch[-1][:, None])
-            loss = -torch.log(said + guard).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+            return -model.log_weight(*batch).mean()
+        weight = model(*batch[:-1])[:, 0].gather(1, batch[-1][:, None])
+        return -torch.log(weight + guard).mean()
+
+    fit(model, loss, batches(seed, steps), steps=steps, optimizer=optimizer, clip=math.inf)
     *batch, target = padded(SIZE, TEST_SEED)
     with torch.no_grad():
         O = model(*batch)[:, 0]
-    said = O.gather(1, target[:, None]).mean()
-    return {"accuracy": (O.argmax(-1) == target).float().mean().item(), "weight": said.item()}
+    weight = O.gather(1, target[:, None]).mean()
+    return {"accuracy": (O.argmax(-1) == target).float().mean().item(), "weight": weight.item()}
 
 
 def vote() -> dict[str, Any]:
-    """The share of right answers of whoever says the most frequent value."""
+    """The share of right answers of always predicting the most frequent value of the list."""
     _, _, V, real, target = padded(SIZE, TEST_SEED)
     counts = (real.float() @ V)[:, 0]
     return {"vote": round((counts.argmax(-1) == target).float().mean().item(), 4)}

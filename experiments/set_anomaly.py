@@ -66,7 +66,7 @@ def test_sets(length: int, size: int = SIZE) -> MarkedTask:
 
 
 def by_place(model: Stack) -> list[float]:
-    """Accuracy for each place of the odd item, at the length of training."""
+    """Accuracy for each position of the odd item, at the length of training."""
     task = test_sets(LENGTH, 4 * SIZE)
     place, accuracy = task.marks.argmax(1), []
     for j in range(LENGTH):

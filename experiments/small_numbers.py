@@ -13,6 +13,9 @@ are also kept in float32 (master weights), and whether the loss is scaled.
 "one of 1,024 parts": a step of a large model is a mean over so many tokens that the gradients of those which fit into
 the memory at a time are a thousandth. Here the loss is divided by 1,024 before its gradients are computed in float16,
 and they are multiplied by 1,024 in float32, as if the other parts were like it. Without rounding nothing changes.
+
+It keeps a loop of its own, because what it varies lies inside of a step: gradients that are copied from parameters in
+half precision to master weights, and a loss scale that follows the equation of the book and not `torch.amp`.
 """
 
 import math
@@ -69,7 +72,7 @@ def train(
     dynamic: bool,
     parts: int,
 ) -> tuple[list[float], list[float]]:
-    """Adam behind a short warmup, down on a line; the loss and the scale of each step."""
+    """Adam with a short warmup and a linear decay; the loss and the scale of each step."""
     text, rng = words("train", SENTENCES), np.random.default_rng(seed)
     losses, scales = [], []
     optimizer = torch.optim.Adam(masters.kept if masters else made.parameters(), lr=rate)

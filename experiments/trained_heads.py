@@ -2,9 +2,9 @@
 
 Models of three layers with four heads each learn one of two tasks with known attention. Measured for every head: how
 even its weights are, how far it looks, its pattern, its weight at the place of the answer, and how much it is missed.
-Then heads go one by one, nothing is trained again, and unseen examples say what is left: the least important first, by
-removal or by gradient; ranked again after each removal; at random, the mean of many orders; and the most important
-first.
+Then heads are removed one by one, without further training, and the accuracy is measured on unseen examples: the least
+important first, by removal or by gradient; ranked again after each removal; at random, the mean of many orders; and the
+most important first.
 """
 
 from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ def weights_by_layer(model: Stack, data: Examples) -> list[np.ndarray]:
 
 
 def looking(model: Stack, task: SequenceTask) -> dict[str, Any]:
-    """For each layer and head: evenness, distance, pattern, and the weight at the place of the answer."""
+    """For each layer and head: evenness, distance, pattern, and the weight at the position of the answer."""
     layers = weights_by_layer(model, examples(task))
     alike = [head_distances(P)[np.triu_indices(HEADS, 1)] for P in layers]
     return {
@@ -159,7 +159,7 @@ def untrained(task: str, seed: int) -> np.ndarray:
 
 
 def to_look_at(model: Stack, task: SequenceTask) -> list[dict[str, Any]]:
-    """Two sequences as letters, with the weights of every layer and head in hundredths, and the true places."""
+    """Two sequences as letters, with the weights of every layer and head in hundredths, and the true positions."""
     shown = []
     for b in range(2):
         source, target, weights, mask = (field[b : b + 1] for field in task[:4])

@@ -1,16 +1,17 @@
 """How large may a step be? A small GPT at several rates, with and without warmup, in both orders. (book: how-fast)
 
 The text is the course's English sentences, word by word; the figure is how many nats a word the model is better on
-sentences held out than a guess that knows nothing, which is where it starts. The rate belongs to the arm here: which
-rates a training stands is the question. So the runner has only the factor one to choose from, and its two seeds that
-choose a rate are free for a reader who wants to choose one.
+sentences held out than a guess that knows nothing, which is where it starts. The question is which rates a training
+survives, so the rate belongs to the arm, and the runner chooses none. Its two seeds for that choice are trained all the
+same: whoever wants the best arm can choose it by them.
 
     "post-norm", "pre-norm"    three rates, each with a warmup of a fifth of the steps or none, then a line down;
                                for post-norm the largest also with clipped gradients in place of the warmup
-    "the end"                  pre-norm behind a warmup: a rate that stays, and one that falls on a wave
+    "the end"                  pre-norm after a warmup: a constant rate, and one that falls on a cosine
 """
 
 import math
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -18,11 +19,13 @@ import numpy as np
 import torch
 from _runner import Experiment, main
 from torch import Tensor, nn
+from torch.optim.lr_scheduler import LambdaLR
 
 from attnlib.data.bilingual import corpus, source_vocab
 from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT
 from attnlib.reference.schedules import constant, cosine, linear
+from attnlib.train.fit import fit
 
 VOCAB = source_vocab()
 N, WIDTH, HEADS, LAYERS, BATCH, SENTENCES, HELD_OUT = 32, 32, 2, 4, 16, 8000, 400
@@ -55,24 +58,22 @@ def loss_of(made: GPT, rows: Tensor) -> Tensor:
     return nn.functional.cross_entropy(made(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
 
 
+def batches(seed: int) -> Iterator[Tensor]:
+    """Endless batches of rows of N + 1 words, which begin anywhere in the text."""
+    text, rng = words("train", SENTENCES), np.random.default_rng(seed)
+    while True:
+        yield text[rng.integers(len(text) - N, size=(BATCH, 1)) + np.arange(N + 1)]
+
+
 def train(
     made: GPT, seed: int, steps: int, rate: float, warm: bool, clip: float | None, end: str
 ) -> list[float]:
     """Adam; the loss of each step."""
-    text, rng, losses = words("train", SENTENCES), np.random.default_rng(seed), []
     optimizer = torch.optim.Adam(made.parameters(), lr=rate)
-    for step in range(steps):
-        begins = rng.integers(len(text) - N, size=(BATCH, 1))
-        loss = loss_of(made, text[begins + np.arange(N + 1)])
-        optimizer.zero_grad()
-        loss.backward()
-        if clip is not None:
-            nn.utils.clip_grad_norm_(made.parameters(), clip)
-        for group in optimizer.param_groups:
-            group["lr"] = rate * factor(step, steps, warm, end)
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
+    return fit(
+        made, loss_of, batches(seed), steps=steps, optimizer=optimizer, clip=math.inf if clip is None else clip,
+        schedule=LambdaLR(optimizer, lambda step: factor(step, steps, warm, end)),
+    )  # fmt: skip
 
 
 @torch.no_grad()
@@ -96,7 +97,7 @@ def surprise(counts: Tensor, asked: Tensor) -> float:
 
 
 def frequencies() -> float:
-    """Nats a word for somebody who knows how often each word comes, and looks at nothing else."""
+    """Nats a word of a model that knows how often each word comes, and nothing else."""
     counts = torch.bincount(words("train", SENTENCES), minlength=len(VOCAB)) + 1
     return surprise(counts, words("valid", HELD_OUT))
 
@@ -104,7 +105,6 @@ def frequencies() -> float:
 def trial(
     seed: int,
     steps: int,
-    lr: float,
     *,
     order: str,
     rate: float,
@@ -115,7 +115,7 @@ def trial(
     """Train one model; its first loss, its loss on sentences held out, and how far that is below log V."""
     torch.manual_seed(seed)
     made = model(order)
-    losses = train(made, seed, steps, lr * rate, warm, clip, end)
+    losses = train(made, seed, steps, rate, warm, clip, end)
     found = held_out(made)
     return {
         "gained": math.log(len(VOCAB)) - found,
@@ -126,7 +126,7 @@ def trial(
 
 
 def starts(order: str) -> dict[str, dict[str, Any]]:
-    """Three rates, without and with a warmup; the runner's own rate is a factor of them."""
+    """Three rates, without and with a warmup."""
     arms: dict[str, dict[str, Any]] = {}
     for rate in RATES:
         arms[f"{rate}"] = {"order": order, "rate": rate}
@@ -151,7 +151,6 @@ EXPERIMENT = Experiment(
         },
     },
     steps=60,
-    rates=(1.0, 1.0, 1.0),
     settings={
         "words": len(VOCAB), "length": N, "width": WIDTH, "heads": HEADS, "layers": LAYERS, "batch": BATCH,
         "sentences": SENTENCES, "held out": HELD_OUT, "share": SHARE,

@@ -12,16 +12,16 @@ import math
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from _runner import Experiment, main
 from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
-from warmup import BATCH, HEADS, HELD_OUT, SENTENCES, SHARE, VOCAB, N, held_out, loss_of, words
+from warmup import BATCH, HEADS, HELD_OUT, SENTENCES, SHARE, VOCAB, N, batches, held_out, loss_of
 
 from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT
 from attnlib.reference.schedules import linear
+from attnlib.train.fit import fit
 
 NARROW, WIDTHS, LAYERS, STEPS = 32, (32, 128), 2, 60
 RATES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
@@ -38,23 +38,16 @@ def parameters(made: GPT, rate: float, times: float) -> list[dict[str, Any]]:
     return [{"params": matrices, "lr": rate / times}, {"params": others, "lr": rate}]
 
 
-def trial(seed: int, steps: int, lr: float, *, width: int, rate: float, scaled: bool) -> dict[str, Any]:
+def trial(seed: int, steps: int, *, width: int, rate: float, scaled: bool) -> dict[str, Any]:
     """Train one model; how many nats a word it is better on held-out sentences than one that knows nothing."""
     torch.manual_seed(seed)
     made = GPT(
         ModelConfig(vocab=len(VOCAB), context=N, d_model=width, n_heads=HEADS, n_layers=LAYERS, tied=False)
     )
-    groups = parameters(made, lr * rate, width / NARROW if scaled else 1.0)
+    groups = parameters(made, rate, width / NARROW if scaled else 1.0)
     optimizer = torch.optim.Adam(groups)
     schedule = LambdaLR(optimizer, partial(linear, steps=steps, warmup=round(SHARE * steps)))
-    text, rng = words("train", SENTENCES), np.random.default_rng(seed)
-    for _ in range(steps):
-        begins = rng.integers(len(text) - N, size=(BATCH, 1))
-        loss = loss_of(made, text[begins + np.arange(N + 1)])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
+    fit(made, loss_of, batches(seed), steps=steps, optimizer=optimizer, schedule=schedule, clip=math.inf)
     found = held_out(made)
     return {"gained": math.log(len(VOCAB)) - found, "held out": found}
 
@@ -73,7 +66,6 @@ EXPERIMENT = Experiment(
         for way in ("one rate", "by width")
     },
     steps=STEPS,
-    rates=(1.0, 1.0, 1.0),
     settings={
         "words": len(VOCAB), "length": N, "heads": HEADS, "layers": LAYERS, "batch": BATCH, "sentences": SENTENCES,
         "held out": HELD_OUT, "share": SHARE, "narrow": NARROW,

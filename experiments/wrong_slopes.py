@@ -1,11 +1,13 @@
 """A backward pass that forgets a term: does the loss still fall, and how far? (book: a-transformer-in-numpy-trained)
 
 A transformer in NumPy learns a small language, whose verbs agree with the first noun of their sentence, however many
-other nouns stand between. What each word costs somebody who knows the rules is known; a gap is what it costs the model
-beyond that. One arm does not move the table of words at all: a rival for those that forget half of its slope.
+other nouns stand between. The bits of each word under the true rules are known; a gap is the cross-entropy of the model
+beyond them. One arm does not move the table of words at all: a rival for those that forget half of its gradient.
 
 The best rate of 100 steps may be too large for 1,600. So the arms whose best was the largest are also trained at 0.01,
-the best of who forgets nothing; these have no use for the three rates.
+the best of the arm that forgets nothing; for these, the three rates change nothing.
+
+It keeps a loop of its own, because its model and its backward pass are NumPy, which `fit` cannot train.
 """
 
 import math
@@ -46,7 +48,7 @@ Keep = Callable[[str, Array], Array]  # what the backward pass does with a term 
 
 
 def sentence(rng: np.random.Generator) -> list[tuple[str, int]]:
-    """Words, and what each costs who knows the rules, in bits; the verb agrees with the first noun."""
+    """Words, and the bits of each under the true rules; the verb agrees with the first noun."""
     many = rng.integers(2)
     said = [("the", 0), (NOUNS[many][rng.integers(4)], 3)]
     while rng.random() < 0.5:
@@ -56,7 +58,7 @@ def sentence(rng: np.random.Generator) -> list[tuple[str, int]]:
 
 
 def draw(rows: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Rows of n + 1 words that begin behind a full stop, and the bits of each."""
+    """Rows of n + 1 words that begin after a full stop, and the bits of each."""
     words, bits = np.zeros((2, rows, N + 1), dtype=int)
     for i in range(rows):
         said = [(".", 0)]

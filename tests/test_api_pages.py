@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup, Tag
+from built import tree
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
 
-from _ext import docstrings, package, signatures, teaching  # noqa: E402  (the extension lies beside the book)
+from _ext import docstrings, package, signatures, teaching, twins  # noqa: E402  (the extension lies beside the book)
 
 SITE = ROOT / "_build" / "html" / "book"
 PACKAGE = package.read_package(ROOT / "attnlib")
@@ -47,7 +48,7 @@ def test_a_package_with_all_offers_exactly_that() -> None:
     assert PACKAGE.find("attnlib.viz.heatmap.heatmap") == "viz.heatmap"
 
 
-@pytest.mark.parametrize("module", [docstrings, package, signatures, teaching])
+@pytest.mark.parametrize("module", [docstrings, package, signatures, teaching, twins])
 def test_the_examples_in_the_extension_hold(module) -> None:
     found = doctest.testmod(module)
     assert found.attempted and not found.failed
@@ -81,7 +82,7 @@ def pages() -> dict[str, BeautifulSoup]:
     files = sorted((SITE / "api").glob("*.html"))
     if not files:
         pytest.skip("the book is not built: run `make book`, then this again.")
-    return {file.name: BeautifulSoup(file.read_text("utf8"), "html.parser") for file in files}
+    return {file.name: tree(file) for file in files}
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +195,7 @@ def test_what_a_notebook_imports_is_linked_to_its_entry(notebook: Path) -> None:
     file = SITE / notebook.parent.name / f"{notebook.stem}.html"
     if not file.exists():
         pytest.skip(f"{notebook.stem} is not in the book.")
-    links = BeautifulSoup(file.read_text("utf8"), "html.parser").select("a.api[href]")
+    links = tree(file).select("a.api[href]")
     assert {str(link["href"]).partition("#")[2] for link in links} >= {
         package.anchor_of(path) for path in imports(notebook)
     }

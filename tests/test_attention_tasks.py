@@ -150,7 +150,7 @@ def test_a_seed_fixes_the_data():
     [
         (
             lambda: set_anomaly(1, 2, 3, 2),
-            "set_anomaly: with fewer than 3 items no one is the odd one; got length=2",
+            "set_anomaly: length must be at least 3, or no item is the odd one; got length=2",
         ),
         (
             lambda: set_anomaly(1, 3, 1, 2),
@@ -169,7 +169,7 @@ def test_a_seed_fixes_the_data():
         ),
         (
             lambda: returning_piece(1, 9, 12, shortest=3, longest=5),
-            "returning_piece: 2 <= shortest <= longest, twice the longest within length.*longest=5, length=9",
+            "returning_piece: 2 <= shortest <= longest, 2 longest <= length.*longest=5, length=9",
         ),
     ],
 )

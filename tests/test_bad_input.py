@@ -208,7 +208,7 @@ def test_measures_of_one_head_say_how_to_choose_it():
         ValueError, match=r"one head's weights, \(inputs, m, n\); got \(2, 2, 3, 3\). Take one head"
     ):
         patterns.measure_pattern(np.full((2, 2, 3, 3), 1 / 3))
-    with pytest.raises(ValueError, match="content_share: some query must look somewhere; got zeros only"):
+    with pytest.raises(ValueError, match="content_share: some query must attend to a key; got zeros only"):
         patterns.content_share(0 * P)
     with pytest.raises(
         ValueError, match=r"truth must broadcast to \(\*b, m, n\) = \(2, 3, 3\); got \(2, 2, 3, 3\)"

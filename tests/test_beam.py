@@ -40,13 +40,13 @@ def of_tensors(table):
     return lambda prefix: torch.tensor(table)[prefix[:, -2], prefix[:, -1]]
 
 
-def every_text(table, start, longest=LONGEST, stop=STOP):
+def every_text(table, start, most=LONGEST, stop=STOP):
     """All that can be said after two tokens, by enumeration: {tokens: sum of log-probabilities}."""
     texts = {}
-    for length in range(1, longest + 1):
+    for length in range(1, most + 1):
         for said in itertools.product(range(VOCAB), repeat=length):
             ends = stop in said
-            if said.index(stop) == length - 1 if ends else length == longest:
+            if said.index(stop) == length - 1 if ends else length == most:
                 whole = (*start, *said)
                 texts[said] = sum(table[whole[i], whole[i + 1], whole[i + 2]] for i in range(length))
     return texts
@@ -65,7 +65,7 @@ def test_as_wide_as_the_tree_the_beam_is_exact_and_so_is_the_search_that_judges(
     penalty = PENALTIES[penalty]
     texts = every_text(table, (0, 1))
     best = ranked(texts, penalty)[:7]
-    options = {"max_tokens": LONGEST, "stop": [STOP], "penalty": penalty, "n_best": 7}
+    options = {"max_new_tokens": LONGEST, "stop": [STOP], "penalty": penalty, "n_best": 7}
     start = np.array([[0, 1]])
     (wide,) = beam_search(of_arrays(table), start, width=VOCAB**LONGEST, **options)
     judged = exact_search(of_arrays(table), start, **options)
@@ -78,7 +78,7 @@ def test_as_wide_as_the_tree_the_beam_is_exact_and_so_is_the_search_that_judges(
 
 
 def test_the_probabilities_of_all_that_can_be_said_sum_to_one(table):
-    options = {"width": VOCAB**LONGEST, "max_tokens": LONGEST, "stop": [STOP], "n_best": VOCAB**LONGEST}
+    options = {"width": VOCAB**LONGEST, "max_new_tokens": LONGEST, "stop": [STOP], "n_best": VOCAB**LONGEST}
     (found,) = beam_search(of_arrays(table), np.array([[0, 1]]), **options)
     assert len(found) == len(every_text(table, (0, 1)))
     assert math.isclose(sum(math.exp(one.log_prob) for one in found), 1)
@@ -116,7 +116,7 @@ def test_it_stops_early_and_finds_what_it_would_have_found_later(rng, width, pen
             counted,
             np.array([[0, 1]]),
             width=width,
-            max_tokens=LONGEST,
+            max_new_tokens=LONGEST,
             stop=[STOP],
             penalty=penalty,
             n_best=n_best,
@@ -131,17 +131,17 @@ def test_nothing_that_goes_on_can_pass_the_bound(table):
     texts = every_text(table, (0, 1))
     for penalty in PENALTIES.values():
         for tokens, total in texts.items():
-            beginning = beam_search(of_arrays(table), np.array([[0, 1]]), width=1, max_tokens=1)[0][0]
+            beginning = beam_search(of_arrays(table), np.array([[0, 1]]), width=1, max_new_tokens=1)[0][0]
             if tokens[:1] == beginning.tokens and len(tokens) > 1:
                 assert best_score(beginning, LONGEST, penalty) >= total / penalty(len(tokens))
 
 
 def test_a_beam_of_one_is_greedy(table):
     start = np.array([[0, 1], [1, 2], [2, 0]])
-    greedy = decode.tokens(of_arrays(table), start, max_tokens=LONGEST, stop=[STOP], pad=9)
+    greedy = decode.tokens(of_arrays(table), start, max_new_tokens=LONGEST, stop=[STOP], pad=9)
     for row, (one,) in zip(
         greedy.tolist(),
-        beam_search(of_arrays(table), start, width=1, max_tokens=LONGEST, stop=[STOP]),
+        beam_search(of_arrays(table), start, width=1, max_new_tokens=LONGEST, stop=[STOP]),
         strict=True,
     ):
         assert list(one.tokens) == [token for token in row if token != 9]
@@ -151,7 +151,7 @@ def test_a_beam_of_one_is_greedy(table):
 def test_a_batch_says_what_each_sentence_says_alone_in_both_twins(rng, width):
     table = np.log(softmax(2 * rng.normal(size=(VOCAB, VOCAB, VOCAB))))
     start = rng.integers(VOCAB, size=(7, 2))
-    options = {"width": width, "max_tokens": LONGEST, "stop": [STOP], "penalty": power(0.6), "n_best": 2}
+    options = {"width": width, "max_new_tokens": LONGEST, "stop": [STOP], "penalty": power(0.6), "n_best": 2}
     together = beam_search(of_arrays(table), start, **options)
     assert [beam_search(of_arrays(table), row[None], **options)[0] for row in start] == together
     tensors = beam_search(of_tensors(table), torch.tensor(start), **options)
@@ -165,7 +165,9 @@ def test_what_has_ended_is_asked_for_nothing_more(table):
         assert not (prefix[:, 2:] == STOP).any()
         return of_arrays(table)(prefix)
 
-    beam_search(watched, np.array([[0, 1], [STOP, STOP]]), width=4, max_tokens=LONGEST, stop=[STOP], n_best=4)
+    beam_search(
+        watched, np.array([[0, 1], [STOP, STOP]]), width=4, max_new_tokens=LONGEST, stop=[STOP], n_best=4
+    )
 
 
 @pytest.mark.parametrize("positions", ["learned", "rotary"])
@@ -176,7 +178,7 @@ def test_with_its_memory_reordered_a_gpt_says_what_it_says_without(positions, ca
     model = GPT(config).double()
     gpt.initialise(model, spread=0.5)
     start = torch.randint(11, (3, 5))
-    options = {"width": 4, "max_tokens": 9, "stop": [2], "penalty": gnmt(0.6), "n_best": 3}
+    options = {"width": 4, "max_new_tokens": 9, "stop": [2], "penalty": gnmt(0.6), "n_best": 3}
 
     @torch.no_grad()
     def plain(prefix):
@@ -202,7 +204,7 @@ def test_a_translation_remembers_in_the_order_of_its_beam(attention):
         4 * torch.nn.utils.parameters_to_vector(model.parameters()), model.parameters()
     )
     source, mask = torch.randint(3, 11, (5, 4)), torch.ones(5, 4, dtype=torch.bool)
-    options = {"width": 3, "max_tokens": 6, "stop": [2]}
+    options = {"width": 3, "max_new_tokens": 6, "stop": [2]}
     found = beam_search(model.predictor(source, mask), torch.ones(5, 1, dtype=torch.long), **options)
     for row, beam in enumerate(found):
         lone = source[row : row + 1]
@@ -253,7 +255,9 @@ def test_it_finds_what_hugging_face_finds(width, alpha):
     def plain(prefix):
         return theirs(prefix).logits[:, -1].log_softmax(-1)
 
-    found = beam_search(plain, start, width=width, max_tokens=7, stop=[2], penalty=power(alpha), n_best=width)
+    found = beam_search(
+        plain, start, width=width, max_new_tokens=7, stop=[2], penalty=power(alpha), n_best=width
+    )
     said = [one.tokens for beam in found for one in beam]
     theirs_said = [
         row[: row.index(2) + 1] if 2 in row else row for row in generated.sequences[:, 3:].tolist()
@@ -272,8 +276,8 @@ def test_greedy_loses_where_the_first_step_looks_best(rng):
         return after[prefix[:, -1]]
 
     start = np.array([[0]])
-    greedy, beam = (beam_search(next_log_probs, start, width=w, max_tokens=2)[0][0] for w in (1, 2))
-    best = exact_search(next_log_probs, start, max_tokens=2)[0]
+    greedy, beam = (beam_search(next_log_probs, start, width=w, max_new_tokens=2)[0][0] for w in (1, 2))
+    best = exact_search(next_log_probs, start, max_new_tokens=2)[0]
     assert beam.tokens == best.tokens == (2, 0) != greedy.tokens
     assert math.isclose(math.exp(best.log_prob), 0.36) and greedy.log_prob < best.log_prob
 
@@ -282,7 +286,7 @@ def test_greedy_is_never_above_the_best_text(rng):
     gaps = []
     for _ in range(20):
         table = np.log(softmax(2 * rng.normal(size=(VOCAB, VOCAB, VOCAB))))
-        options = {"max_tokens": LONGEST, "stop": [STOP]}
+        options = {"max_new_tokens": LONGEST, "stop": [STOP]}
         greedy = decode.tokens(of_arrays(table), np.array([[0, 1]]), **options)[0].tolist()
         whole = [0, 1, *greedy]
         said = sum(table[whole[i], whole[i + 1], whole[i + 2]] for i in range(len(greedy)))
@@ -309,8 +313,10 @@ def test_in_the_example_of_the_lecture_greedy_and_beam_say_the_same():
         with np.errstate(divide="ignore"):
             return np.log(P)
 
-    def said(width, longest, n_best=1):
-        (beam,) = beam_search(next_log_probs, np.array([[0]]), width=width, max_tokens=longest, n_best=n_best)
+    def said(width, max_new_tokens, n_best=1):
+        (beam,) = beam_search(
+            next_log_probs, np.array([[0]]), width=width, max_new_tokens=max_new_tokens, n_best=n_best
+        )
         return [(" ".join(words[i] for i in one.tokens), one.log_prob) for one in beam]
 
     (first, second) = said(2, 2, n_best=2)
@@ -332,19 +338,19 @@ def test_wrong_calls_get_a_sentence(table):
     start = np.array([[0, 1]])
     for call, sentence in [
         (
-            lambda: beam_search(lambda prefix: np.array([[1.0, 2.0]]), start, width=1, max_tokens=3),
-            "must give log-probabilities, which are at most zero; got 2. Of scores take the log-softmax",
+            lambda: beam_search(lambda prefix: np.array([[1.0, 2.0]]), start, width=1, max_new_tokens=3),
+            "must give log-probabilities, which are at most zero; got 2. Apply the log-softmax to scores",
         ),
-        (lambda: beam_search(of_arrays(table), start, width=0, max_tokens=3), "width at least 1"),
+        (lambda: beam_search(of_arrays(table), start, width=0, max_new_tokens=3), "width at least 1"),
         (
-            lambda: beam_search(of_arrays(table), start, width=2, n_best=3, max_tokens=3),
+            lambda: beam_search(of_arrays(table), start, width=2, n_best=3, max_new_tokens=3),
             "got n_best=3, width=2",
         ),
         (
             lambda: exact_search(
-                lambda prefix: np.full((1, 9), -math.log(9)), start, max_tokens=9, at_most=50
+                lambda prefix: np.full((1, 9), -math.log(9)), start, max_new_tokens=9, at_most=50
             ),
-            "exact_search: the tree must be small enough to search; 50 beginnings were expanded",
+            "exact_search: the tree must be small enough to search; 50 hypotheses were expanded",
         ),
     ]:
         with pytest.raises(ValueError, match=sentence):
@@ -356,4 +362,4 @@ def test_a_predictor_that_has_read_further_says_so():
     with pytest.raises(
         ValueError, match="Predictor: a prefix must grow; got 4 tokens after 4. `crop` it first"
     ):
-        exact_search(predictor, torch.tensor([[1, 2, 3]])[:, :3], max_tokens=2)
+        exact_search(predictor, torch.tensor([[1, 2, 3]])[:, :3], max_new_tokens=2)

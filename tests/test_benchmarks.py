@@ -12,11 +12,11 @@ from attnlib.nn.cache import KVCache
 from attnlib.nn.multihead import MultiHeadAttention
 from benchmarks import further_chapter, generation, training_step
 from benchmarks.gpt_peers import peers
+from benchmarks.interleaved import in_turns, ratio, summary
 from benchmarks.multihead_memory import KINDS, SIZES, exponent
 from benchmarks.multihead_step import PAIRS, BareStep
 from benchmarks.multihead_time import Bare, Naive, PyTorch
 from benchmarks.tokenizer import TRAININGS, library_text, ours, theirs
-from benchmarks.turns import in_turns, ratio, summary
 
 
 def test_everybody_works_once_in_each_round_and_not_always_behind_the_same():

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
+from built import tree
 from pybtex.database import parse_file
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,7 +64,7 @@ def test_a_paper_names_the_chapters_that_name_it_and_where_it_can_be_read() -> N
 @pytest.mark.parametrize("file", NAMED, ids=lambda file: file.stem)
 def test_each_title_on_a_page_is_a_link(file: Path) -> None:
     page = SITE / file.relative_to(ROOT).with_suffix(".html")
-    shown = BeautifulSoup(page.read_text("utf8"), "html.parser").select("#further-reading em")
+    shown = tree(page).select("#further-reading em")
     assert len(shown) == len(NAMED[file])
     assert all(str(title.parent["href"]).startswith("https://") for title in shown if title.parent)
 

@@ -61,7 +61,7 @@ def test_a_sentence_has_the_bleu_of_sacrebleu(smoothing):
 def test_by_hand():
     """6 of 6 words are right, 3 of 5 pairs, 2 of 4 triples, 1 of 3 fours; and two words are missing."""
     found = counts(["le", "chat", "dort", "dans", "la", "maison"], [RIGHT])
-    assert found == Counts([6, 3, 2, 1], [6, 5, 4, 3], said=6, right=8)
+    assert found == Counts([6, 3, 2, 1], [6, 5, 4, 3], candidate_length=6, reference_length=8)
     shares = [6 / 6, 3 / 5, 2 / 4, 1 / 3]
     assert bleu(found) == pytest.approx(100 * math.exp(1 - 8 / 6) * math.prod(shares) ** 0.25)
 
@@ -80,8 +80,8 @@ def test_what_is_left_out_costs():
 
 
 def test_the_nearest_length_counts_and_of_two_the_shorter():
-    assert counts(["a"] * 5, [["a"] * 3, ["a"] * 7, ["a"] * 20]).right == 3
-    assert counts(["a"] * 6, [["a"] * 3, ["a"] * 7, ["a"] * 20]).right == 7
+    assert counts(["a"] * 5, [["a"] * 3, ["a"] * 7, ["a"] * 20]).reference_length == 3
+    assert counts(["a"] * 6, [["a"] * 3, ["a"] * 7, ["a"] * 20]).reference_length == 7
 
 
 def test_a_corpus_is_no_mean_of_sentences():

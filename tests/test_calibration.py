@@ -118,5 +118,5 @@ def test_what_is_no_probability_is_named():
         reliability(np.array([0.5, 1.5]), np.array([True, False]))
     with pytest.raises(ValueError, match="each row of P must sum to one; got a row that sums to 2"):
         top_confidence(np.ones((1, 2)), np.array([0]))
-    with pytest.raises(ValueError, match="confidence and right must have the same shape"):
+    with pytest.raises(ValueError, match="confidence and correct must have the same shape"):
         reliability(np.array([0.5]), np.array([True, False]))

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from attnlib.interpret.circuits import prefix_matching, previous_token
-from attnlib.interpret.patch import deaf_to, patched_head
+from attnlib.interpret.patch import input_without, patched_head
 from attnlib.nn.multihead import MultiHeadAttention
 
 B, N, H, D = 2, 7, 3, 12
@@ -68,10 +68,10 @@ def test_patched_places_are_patched_and_no_others(layer: MultiHeadAttention):
 
 def test_a_layer_that_is_deaf_in_one_ear_hears_the_part_in_the_others(layer: MultiHeadAttention):
     X, part = torch.randn(2, B, N, D, dtype=torch.double)
-    with deaf_to(layer.W_Q, part), deaf_to(layer.W_K, part), deaf_to(layer.W_V, part):
+    with input_without(layer.W_Q, part), input_without(layer.W_K, part), input_without(layer.W_V, part):
         heard = layer(X)
     torch.testing.assert_close(heard, layer(X - part))
-    with deaf_to(layer.W_K, part):
+    with input_without(layer.W_K, part):
         scores = layer.attention_weights(X)
     Q, K = (layer.W_Q(X), layer.W_K(X - part))
     S = torch.einsum("bihd,bjhd->bhij", Q.view(B, N, H, -1), K.view(B, N, H, -1)) / layer.d_k**0.5

@@ -99,7 +99,7 @@ def test_no_word_is_in_the_lexicon_twice():
 
 
 def test_sampling_refuses_an_impossible_length():
-    with pytest.raises(ValueError, match=r"no sentence has 2 words; ask for 3"):
+    with pytest.raises(ValueError, match=r"no sentence has 2 words; take 3"):
         Grammar().sample(np.random.default_rng(0), 2)
 
 
@@ -283,7 +283,7 @@ def test_batches_show_each_pair_once_per_epoch_in_an_order_fixed_by_the_seed():
 SEQUENCE = {
     "copy": lambda **k: tasks.copy(7, 5, 3, **k),
     "reverse": lambda **k: tasks.reverse(7, 5, 3, **k),
-    "say_first": lambda **k: tasks.say_first(7, 5, 3, **k),
+    "repeat_first": lambda **k: tasks.repeat_first(7, 5, 3, **k),
     "look_back": lambda **k: tasks.look_back(7, 5, 3, 2, **k),
 }
 
@@ -302,7 +302,7 @@ def test_sequence_tasks_say_what_their_names_promise():
     source = SEQUENCE["copy"](seed=4).source
     assert (SEQUENCE["copy"](seed=4).target == source).all()
     assert (SEQUENCE["reverse"](seed=4).target == source[:, ::-1]).all()
-    assert (SEQUENCE["say_first"](seed=4).target == source[:, :1]).all()
+    assert (SEQUENCE["repeat_first"](seed=4).target == source[:, :1]).all()
     assert (SEQUENCE["look_back"](seed=4).target[:, 2:] == source[:, :-2]).all()
     assert SEQUENCE["look_back"]().mask[0].tolist() == [False, False, True, True, True]
     assert (SEQUENCE["look_back"](seed=4).target[:, :2] == 0).all(), "what does not count is zero"

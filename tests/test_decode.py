@@ -40,7 +40,7 @@ def prefix(rng):
 
 
 def test_greedy_says_what_a_loop_over_one_sequence_says(bigrams, prefix):
-    said = decode.tokens(of_arrays(bigrams), prefix, max_tokens=STEPS)
+    said = decode.tokens(of_arrays(bigrams), prefix, max_new_tokens=STEPS)
     assert said.shape == (B, STEPS)
     for row, chosen in zip(prefix, said, strict=True):
         a, b = row[-2:]
@@ -57,20 +57,20 @@ def test_both_twins_draw_the_same_from_a_seed(options, bigrams, prefix):
         of_arrays(bigrams),
         prefix,
         decode.sampler(np.random.default_rng(1), **options),
-        max_tokens=STEPS,
+        max_new_tokens=STEPS,
         stop=[4],
     )
     tensors = decode.tokens(
         of_tensors(bigrams),
         torch.tensor(prefix),
         decode.sampler(np.random.default_rng(1), **options),
-        max_tokens=STEPS,
+        max_new_tokens=STEPS,
         stop=[4],
     )
     assert np.array_equal(arrays, tensors.numpy())
     other = decode.sampler(np.random.default_rng(2), **options)
     assert not np.array_equal(
-        arrays, decode.tokens(of_arrays(bigrams), prefix, other, max_tokens=STEPS, stop=[4])
+        arrays, decode.tokens(of_arrays(bigrams), prefix, other, max_new_tokens=STEPS, stop=[4])
     )
 
 
@@ -82,7 +82,7 @@ def test_the_filters_leave_what_the_sampling_leaves_and_cold_is_greedy(rng):
     assert set(drawn) == set(np.flatnonzero(P))
     share, spread = np.bincount(drawn, minlength=VOCAB) / len(drawn), np.sqrt(P * (1 - P) / len(drawn))
     assert (abs(share - P) <= 4 * spread).all()  # four standard errors of 4,000 draws
-    assert np.array_equal(decode.sampler(rng, temperature=1e-4)(S), decode.likeliest(S))
+    assert np.array_equal(decode.sampler(rng, temperature=1e-4)(S), decode.greedy(S))
 
 
 def rows_that_say(*rows):
@@ -99,7 +99,7 @@ def test_each_sequence_ends_at_its_own_stop_and_then_says_padding():
     said = decode.tokens(
         rows_that_say([3, 7, 8, 1, 1], [7, 3, 3, 8, 1], [8, 7, 7, 8, 1]),
         np.array([[7, 8, 2, 2, 7]] * 3),  # with a stop in the prefix, and the beginning of one at its end
-        max_tokens=5,
+        max_new_tokens=5,
         stop=[(7, 8)],
         pad=9,
     )
@@ -108,9 +108,9 @@ def test_each_sequence_ends_at_its_own_stop_and_then_says_padding():
 
 def test_it_ends_when_all_have_ended_by_a_token_or_by_a_sequence_of_tokens():
     rows = rows_that_say([3, 7, 8, 1, 1], [2, 3, 3, 1, 1])
-    said = decode.tokens(rows, np.zeros((2, N), dtype=int), max_tokens=5, stop=[2, (3, 7, 8)], pad=9)
+    said = decode.tokens(rows, np.zeros((2, N), dtype=int), max_new_tokens=5, stop=[2, (3, 7, 8)], pad=9)
     assert said.tolist() == [[3, 7, 8], [2, 9, 9]]
-    assert decode.tokens(rows, np.zeros((2, N), dtype=int), max_tokens=0).shape == (2, 0)
+    assert decode.tokens(rows, np.zeros((2, N), dtype=int), max_new_tokens=0).shape == (2, 0)
 
 
 def test_a_stream_has_asked_for_no_more_than_it_has_said(bigrams, prefix):
@@ -120,9 +120,9 @@ def test_a_stream_has_asked_for_no_more_than_it_has_said(bigrams, prefix):
         asked.append(prefix.shape[1])
         return of_arrays(bigrams)(prefix)
 
-    first = list(islice(decode.stream(next_log_probs, prefix, max_tokens=STEPS), 3))
+    first = list(islice(decode.stream(next_log_probs, prefix, max_new_tokens=STEPS), 3))
     assert asked == [N, N + 1, N + 2]
-    assert np.array_equal(np.stack(first, 1), decode.tokens(of_arrays(bigrams), prefix, max_tokens=3))
+    assert np.array_equal(np.stack(first, 1), decode.tokens(of_arrays(bigrams), prefix, max_new_tokens=3))
 
 
 @pytest.mark.parametrize("text", ["one\n\ntwo", "\n\ntwo", "one\ntwo\n", "oneEND\n\n", "one\nENDED"])
@@ -147,8 +147,8 @@ def test_a_gpt_with_its_cache_says_what_it_says_without(positions, capacity, cho
     prefix = torch.randint(VOCAB, (B, N))
 
     def said(next_log_probs):
-        chosen = decode.likeliest if choose is None else decode.sampler(np.random.default_rng(3), **choose)
-        return decode.tokens(next_log_probs, prefix, chosen, max_tokens=STEPS, stop=[EOS])
+        chosen = decode.greedy if choose is None else decode.sampler(np.random.default_rng(3), **choose)
+        return decode.tokens(next_log_probs, prefix, chosen, max_new_tokens=STEPS, stop=[EOS])
 
     with torch.no_grad():
         plain = said(lambda tokens: model(tokens)[:, -1].log_softmax(-1))
@@ -158,7 +158,7 @@ def test_a_gpt_with_its_cache_says_what_it_says_without(positions, capacity, cho
 def test_with_its_cache_a_gpt_reads_each_token_once():
     model, read = GPT(ModelConfig(vocab=VOCAB, context=32, d_model=8, n_heads=2, n_layers=2)), []
     model.embed.register_forward_hook(lambda module, args, out: read.append(args[0].shape[1]))
-    decode.tokens(model.predictor(), torch.zeros(B, N, dtype=torch.long), max_tokens=4)
+    decode.tokens(model.predictor(), torch.zeros(B, N, dtype=torch.long), max_new_tokens=4)
     assert read == [N, 1, 1, 1]
 
 
@@ -171,7 +171,7 @@ def test_a_translation_is_the_loop_that_always_takes_the_likeliest_token(attenti
     )
     source, mask = torch.randint(3, VOCAB, (20, N)), torch.ones(20, N, dtype=torch.bool)
     said = decode.tokens(
-        model.predictor(source, mask), torch.full((20, 1), BOS), max_tokens=STEPS, stop=[EOS], pad=PAD
+        model.predictor(source, mask), torch.full((20, 1), BOS), max_new_tokens=STEPS, stop=[EOS], pad=PAD
     )
     with torch.no_grad():
         for one, row in zip(source, said.tolist(), strict=True):
@@ -197,7 +197,7 @@ def test_a_translation_is_the_loop_that_always_takes_the_likeliest_token(attenti
             "keep_nucleus: p must be between 0 and 1",
         ),
         (
-            lambda rng: decode.stream(of_arrays(None), np.zeros((1, 2)), max_tokens=1, stop=[()]),
+            lambda rng: decode.stream(of_arrays(None), np.zeros((1, 2)), max_new_tokens=1, stop=[()]),
             "a stop sequence must have one token or more",
         ),
     ],

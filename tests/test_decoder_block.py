@@ -66,7 +66,7 @@ def drawn(rng):
 @pytest.fixture
 def quickly(monkeypatch):
     """Differences call a forward a thousand times, and no other test leaves its inner calls unchecked."""
-    monkeypatch.setattr(shapes, "AROUND", None)
+    monkeypatch.setattr(shapes, "INTERCEPT", None)
 
 
 @pytest.mark.usefixtures("quickly")

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from attnlib.data.bilingual import corpus
+from attnlib.data.results import FOLDER
 from attnlib.models.config import ModelConfig
 from attnlib.train.device import CPU, Device, device, scale
 from attnlib.train.translation import train_translator, weights_of
@@ -67,7 +68,7 @@ def test_an_unknown_wish_is_refused(monkeypatch):
 def test_a_training_moves_to_the_device_and_the_model_comes_back(monkeypatch):
     moves = []
     to = torch.nn.Module.to
-    monkeypatch.setattr(torch.nn.Module, "to", lambda model, where: moves.append(where) or to(model, "cpu"))
+    monkeypatch.setattr(torch.nn.Module, "to", lambda model, device: moves.append(device) or to(model, "cpu"))
     monkeypatch.setattr("attnlib.train.translation.device", lambda: Device("cuda", "T4", 15.8))
     pairs = corpus(20, lengths=(3, 4), seed=0)
     model = train_translator(pairs, "dot", steps=1, d_hidden=4, d_embedding=4)
@@ -78,10 +79,10 @@ def test_a_training_moves_to_the_device_and_the_model_comes_back(monkeypatch):
 def test_without_a_gpu_make_gpu_says_so_and_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTNLIB_DEVICE", "cpu")
     command = [sys.executable, "benchmarks/gpu.py"]
-    before = sorted(ROOT.glob("results/*"))
+    before = sorted(FOLDER.glob("*"))
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, benchmark().NONE + "\n", "")
-    assert sorted(ROOT.glob("results/*")) == before
+    assert sorted(FOLDER.glob("*")) == before
 
 
 def test_the_benchmark_of_the_gpu_measures_all_it_promises(tmp_path, pretended, monkeypatch):
@@ -109,7 +110,7 @@ def test_an_error_beyond_the_tolerance_is_seen(monkeypatch):
     assert not gpu.precision(T4, "float16", 0, shape=(2, 3, 5, 7))["within"]
 
 
-@pytest.mark.parametrize("file", sorted(ROOT.glob("results/gpu*.json")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("gpu*.json")), ids=lambda file: file.stem)
 def test_a_stored_figure_of_a_gpu_was_measured_on_one(file):
     found = json.loads(file.read_text())
     assert "CPU" not in found["provenance"]["device"] and found["gpu"]["cuda"] and found["commit"]

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from attnlib.data.distant import distant_language, entropy_rate, floor, text, together
+from attnlib.data.distant import distant_language, entropy_rate, floor, joint_distribution, text
 
 LANGUAGE = distant_language(n_symbols=3, back=3, seed=2)
 
 
 def test_a_window_that_moves_on_comes_as_often():
-    moved = together(LANGUAGE).sum(axis=0)
+    moved = joint_distribution(LANGUAGE).sum(axis=0)
     np.testing.assert_allclose(moved, LANGUAGE.windows, atol=1e-12)
     assert LANGUAGE.windows.sum() == pytest.approx(1)
 
@@ -19,7 +19,7 @@ def test_the_text_follows_the_language():
     n = 60_000
     found = np.zeros((3,) * 4)
     np.add.at(found, tuple(text(LANGUAGE, n, 9, seed=1)[:, -4:].T), 1)
-    expected = together(LANGUAGE)
+    expected = joint_distribution(LANGUAGE)
     error = np.sqrt(expected * (1 - expected) / n)
     assert (np.abs(found / n - expected) < 5 * error).all()
 

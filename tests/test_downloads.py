@@ -11,10 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
+import lxml.html
 import pikepdf
 import pypdfium2
 import pytest
 from bs4 import BeautifulSoup
+from lxml import etree
 from waits import patient
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -73,33 +75,6 @@ def test_links_between_pages_stay_inside_the_document(link, leads_to):
     assert single_page.target(link, page, keys, "https://book.example/") == leads_to
 
 
-@pytest.mark.built
-def test_in_the_printed_parts_every_id_is_unique_and_every_link_leads_somewhere():
-    ids: list[str] = []
-    asked, stored, drawn_anywhere = set(), set(), 0
-    parts = single_page.assemble(ROOT, SITE, ADDRESS)
-    assert len(parts) == 1 + len({page.part for page in PAGES})
-    for part in parts:
-        soup = BeautifulSoup(part, "html.parser")
-        here = [str(element["id"]) for element in soup.find_all(id=True)]
-        ids += here
-        inside = {str(a["href"])[1:] for a in soup.find_all("a", href=re.compile("^#"))}
-        assert inside <= set(here)
-        stored |= inside
-        elsewhere = soup.find_all("a", href=re.compile(f"^{single_page.ELSEWHERE}"))
-        led = {str(a["href"]).removeprefix(single_page.ELSEWHERE) for a in elsewhere}
-        assert not led & set(here)
-        asked |= led
-        drawn = {str(use.get("xlink:href") or use["href"])[1:] for use in soup.find_all("use")}
-        assert drawn <= set(here)
-        drawn_anywhere += len(drawn)
-        assert not soup.find_all(["script", "form"]) and not soup.find_all(class_="headerlink")
-        assert all(details.has_attr("open") for details in soup.find_all("details"))
-        assert all((ROOT / "_build" / str(image["src"])).exists() for image in soup.find_all("img"))
-    assert len(ids) == len(set(ids)) > 1000 and drawn_anywhere
-    assert asked <= stored <= set(ids) and len(asked) > 500
-
-
 # ---- The PDF --------------------------------------------------------------------------------------------------------
 
 
@@ -109,7 +84,7 @@ def test_a_print_that_does_not_end_is_given_up(tmp_path, monkeypatch):
             await asyncio.Event().wait()
 
     monkeypatch.setattr(make_pdf, "LIMIT", 0.01)
-    monkeypatch.setattr(make_pdf, "PAGE", tmp_path / "book.html")
+    monkeypatch.setattr(make_pdf, "BUILD", tmp_path)
     stuck = make_pdf.print_page(Stuck(), "<html></html>", tmp_path / "part-3.pdf")  # type: ignore[arg-type]
     with (
         ThreadPoolExecutor() as another,
@@ -147,6 +122,41 @@ def texts(pdf: Path) -> list[str]:
     """The letters of each page, without spaces: where a PDF has some is a matter of its reader."""
     document = pypdfium2.PdfDocument(pdf)
     return ["".join(page.get_textpage().get_text_range().replace(HYPHEN, "-").split()) for page in document]
+
+
+@pytest.mark.built
+@pytest.mark.browser
+def test_in_the_printed_parts_every_id_is_unique_and_every_link_leads_somewhere(pdf):
+    ids: list[str] = []
+    asked, stored, drawn_anywhere = set(), set(), 0
+    parts = sorted((ROOT / "_build").glob("part-*.html"))
+    assert len(parts) == 1 + len({page.part for page in PAGES})
+    for part in parts:
+        elements = list(lxml.html.parse(part).getroot().iter(etree.Element))
+        here = [element.get("id") for element in elements if element.get("id")]
+        ids += here
+        links = [
+            str(element.get("href")) for element in elements if element.tag == "a" and element.get("href")
+        ]
+        inside = {link[1:] for link in links if link.startswith("#")}
+        assert inside <= set(here)
+        stored |= inside
+        elsewhere = single_page.ELSEWHERE
+        led = {link.removeprefix(elsewhere) for link in links if link.startswith(elsewhere)}
+        assert not led & set(here)
+        asked |= led
+        uses = [element for element in elements if element.tag == "use"]
+        drawn = {str(use.get("xlink:href") or use.get("href"))[1:] for use in uses}
+        assert drawn <= set(here)
+        drawn_anywhere += len(drawn)
+        assert not [
+            e for e in elements if e.tag in ("script", "form") or "headerlink" in e.get("class", "").split()
+        ]
+        assert all("open" in element.attrib for element in elements if element.tag == "details")
+        images = [str(element.get("src")) for element in elements if element.tag == "img"]
+        assert all((ROOT / "_build" / src).exists() for src in images)
+    assert len(ids) == len(set(ids)) > 1000 and drawn_anywhere
+    assert asked <= stored <= set(ids) and len(asked) > 500
 
 
 @pytest.mark.built

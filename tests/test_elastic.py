@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from attnlib.train.checkpoint import load_checkpoint
-from attnlib.train.crew import Crew, SharedRows
 from attnlib.train.elastic import how
+from attnlib.train.worker_group import WorkerRows
 
 TEXT = "".join(f"def f_{i % 7}(x):\n    return x + {i % 5}\n\n" for i in range(2500))
 KILLS = 5 if os.environ.get("EVERY_KILL") else 1
@@ -90,21 +90,14 @@ def test_each_worker_drops_something_else(never_stopped):
     assert not torch.equal(one["torch"], other["torch"])
 
 
-class Second(Crew):
-    rank, size = 1, 3
-
-    def __init__(self):
-        pass
-
-
 def test_of_a_batch_each_worker_has_rows_of_its_own():
-    rows = SharedRows(iter([torch.arange(8)[:, None]]), Second())
+    rows = WorkerRows(iter([torch.arange(8)[:, None]]), rank=1, world_size=3)
     assert next(rows)[:, 0].tolist() == [1, 4, 7]
 
 
 def test_a_batch_with_fewer_rows_than_workers_is_one_sentence():
     with pytest.raises(ValueError, match="a batch must have a row for each worker; got 2 for 3. Take fewer"):
-        next(SharedRows(iter([torch.zeros(2, 1)]), Second()))
+        next(WorkerRows(iter([torch.zeros(2, 1)]), rank=1, world_size=3))
 
 
 def test_the_end_of_a_process_is_said_in_words():

@@ -102,7 +102,7 @@ def test_each_token_is_read_once_and_the_source_is_read_and_projected_once(texts
 def test_greedy_with_a_predictor_is_greedy_with_the_whole_model(texts):
     whole, (source, mask, _) = model(), texts
     first = torch.full((B, 1), BOS)
-    options = {"max_tokens": 12, "stop": [EOS], "pad": PAD}
+    options = {"max_new_tokens": 12, "stop": [EOS], "pad": PAD}
     slowly = decode.tokens(lambda prefix: whole(source, mask, prefix)[:, -1].detach(), first, **options)
     assert torch.equal(decode.tokens(whole.predictor(source, mask), first, **options), slowly)
 
@@ -261,7 +261,7 @@ def test_it_learns_to_say_a_sequence_backwards():
         optimiser.step()
     source, _, target = batch(200)
     assert len(source.unique(dim=0)) > 190  # out of 32,768: hardly one was trained on
-    said = decode.tokens(whole.eval().predictor(source), torch.full((200, 1), BOS), max_tokens=5)
+    said = decode.tokens(whole.eval().predictor(source), torch.full((200, 1), BOS), max_new_tokens=5)
     assert (said == target).all(1).float().mean() > 0.95
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bs4 import BeautifulSoup
+from built import tree
 from test_book_ext import build, drawing, notebook, only, page
 from test_pages import (
     SITE,
@@ -64,7 +64,7 @@ def test_a_figure_has_the_caption_that_follows_it_or_else_its_alternative_text(t
 @pytest.mark.built
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_every_figure_of_the_book_has_a_number_and_a_caption(file: Path) -> None:
-    shown = BeautifulSoup(file.read_text("utf8"), "html.parser")
+    shown = tree(file)
     captions = [caption.text for caption in shown.select(".figure-caption p")]
     assert len(captions) == len(shown.select(".drawing"))
     number = f"{int(file.parent.name[:2])}.{file.name.split('-')[0]}"
@@ -109,8 +109,8 @@ def test_the_examples_in_the_glossary_hold() -> None:
 @pytest.mark.built
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_the_first_use_of_a_term_leads_to_the_glossary_once(file: Path) -> None:
-    shown = BeautifulSoup(file.read_text("utf8"), "html.parser")
-    terms = BeautifulSoup((SITE / "book" / "glossary.html").read_text("utf8"), "html.parser")
+    shown = tree(file)
+    terms = tree("book/glossary")
     anchors = [str(link["href"]).partition("#")[2] for link in shown.select("a.term")]
     assert anchors and len(anchors) == len(set(anchors))
     for anchor in anchors:

@@ -1,5 +1,6 @@
 """The training loop: each token counts once, a bad step changes nothing, a killed training ends as if it never was."""
 
+import math
 import os
 import random
 import re
@@ -18,9 +19,10 @@ from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT
 from attnlib.reference.schedules import cosine
 from attnlib.testing import assert_close
-from attnlib.train import checkpoint, training
+from attnlib.train import checkpoint, state
+from attnlib.train.callbacks import Callback, progress_line
 from attnlib.train.checkpoint import load_checkpoint
-from attnlib.train.fit import fit, progress_line
+from attnlib.train.fit import fit
 from attnlib.train.held_out import HeldOut
 from attnlib.train.optim import decay_groups
 from attnlib.train.rows import TokenRows
@@ -80,7 +82,7 @@ def test_a_mean_of_means_is_another_gradient():
     for counted in (True, False):
         take = loss if counted else lambda model, rows: (lambda value, n: value / n)(*loss(model, rows))
         way = Training(
-            model, take, iter(rows.split((6, 2))), optimizer=torch.optim.SGD(model.parameters(), lr=0),
+            model, take, iter(rows.split((6, 2))), steps=1, optimizer=torch.optim.SGD(model.parameters(), lr=0),
             schedule=None, clip=1e9, accumulate=2,
         )  # fmt: skip
         way.one_step()
@@ -192,6 +194,90 @@ def test_it_stops_when_nothing_gets_better_and_the_best_comes_back():
     assert model.weight.item() == weights[1] and len(set(weights)) == 4
 
 
+# ---- Callbacks ------------------------------------------------------------------------------------------------------
+
+
+class Diary(Callback):
+    """Writes down when it is called."""
+
+    def __init__(self, end=None):
+        self.end, self.lines = end, []
+
+    def on_train_begin(self, training):
+        self.lines.append(f"begin at {training.step}")
+
+    def on_step_end(self, training):
+        self.lines.append(training.step)
+        training.should_stop = training.step == self.end
+
+    def on_train_end(self, training):
+        self.lines.append(f"end at {training.step}")
+
+
+class Counted(Callback):
+    """How many steps it has seen, over all resumptions."""
+
+    state_key = "seen"
+    seen = 0
+
+    def on_step_end(self, training):
+        self.seen += 1
+
+    def state_dict(self):
+        return {"steps": self.seen}
+
+    def load_state_dict(self, state):
+        self.seen = state["steps"]
+
+
+@pytest.mark.parametrize("end, lines", [(None, [1, 2, 3, "end at 3"]), (2, [1, 2, "end at 2"])])
+def test_a_callback_sees_each_step_and_may_end_the_training(end, lines):
+    model, diary = nn.Linear(1, 1), Diary(end)
+    fit(model, lambda model, x: model(x).sum(), [torch.ones(1, 1)] * 3, steps=3, callbacks=[diary])
+    assert diary.lines == ["begin at 0", *lines]
+
+
+def test_callbacks_are_called_in_order_after_the_measurement_and_before_after_step():
+    seen, held_out = [], HeldOut(lambda model: seen.append("held out") or 1.0, every=1)
+    noted = type("Noted", (Callback,), {"on_step_end": lambda self, training: seen.append(self.name)})
+    first, second = noted(), noted()
+    first.name, second.name = "first", "second"
+    fit(
+        nn.Linear(1, 1), lambda model, x: model(x).sum(), [torch.ones(1, 1)], steps=1, held_out=held_out,
+        callbacks=[first, second], after_step=lambda step, loss: seen.append("after"),
+    )  # fmt: skip
+    assert seen == ["held out", "first", "second", "after"]
+
+
+def test_the_gradients_that_the_optimiser_used_are_there_after_the_step():
+    model, found = nn.Linear(1, 1), []
+    look = type("Look", (Callback,), {"on_step_end": lambda self, training: found.append(model.weight.grad)})
+    fit(
+        model, lambda model, x: 3 * model(x).sum(), [torch.ones(1, 1)], steps=1, clip=math.inf,
+        callbacks=[look()],
+    )  # fmt: skip
+    assert found[0].item() == 3
+
+
+def test_the_state_of_a_callback_is_in_the_checkpoint(tmp_path):
+    def go_on(steps):
+        torch.manual_seed(0)
+        model, counted, diary = gpt(), Counted(), Diary()
+        rows = TokenRows(TOKENS, n=N, batch=BATCH)
+        fit(model, loss, rows, steps=steps, folder=tmp_path, callbacks=[counted, diary], **adamw(model))
+        return counted.seen, diary.lines
+
+    assert go_on(2) == (2, ["begin at 0", 1, 2, "end at 2"])
+    assert go_on(5) == (5, ["begin at 2", 3, 4, 5, "end at 5"])
+
+
+@pytest.mark.bad_input
+def test_two_callbacks_with_one_name_for_their_states_are_refused(tmp_path):
+    rows = TokenRows(TOKENS, n=N, batch=BATCH)
+    with pytest.raises(ValueError, match="callbacks must keep their states apart; got seen, seen. Give each"):
+        fit(gpt(), loss, rows, steps=1, folder=tmp_path, callbacks=[Counted(), Counted()])
+
+
 # ---- Kept and resumed -----------------------------------------------------------------------------------------------
 
 
@@ -264,7 +350,7 @@ def test_whatever_is_not_kept_is_missed(left_out, tmp_path, never_stopped, monke
     fresh = tmp_path / "fresh"
     train(fresh, steps=1, seed=3)
     spoilt = kept.state | {left_out: load_checkpoint(fresh).state[left_out]}
-    monkeypatch.setattr(training, "load_checkpoint", lambda folder: kept._replace(state=spoilt))
+    monkeypatch.setattr(state, "load_checkpoint", lambda folder: kept._replace(state=spoilt))
     assert train(tmp_path) != never_stopped[1]
 
 
@@ -304,7 +390,7 @@ def test_without_the_gpu_that_it_was_kept_on_it_does_not_go_on(tmp_path, monkeyp
     train(tmp_path, steps=3)
     kept = load_checkpoint(tmp_path)
     kept.state["random"]["where"] = "cuda"
-    monkeypatch.setattr(training, "load_checkpoint", lambda folder: kept)
+    monkeypatch.setattr(state, "load_checkpoint", lambda folder: kept)
     with pytest.raises(
         ValueError, match="the model must be on cuda, where its training was kept; got one on cpu. Move"
     ):
@@ -379,13 +465,14 @@ def test_killed_while_a_checkpoint_is_written_it_ends_as_if_it_never_was(i, tmp_
 
 def test_the_line_of_progress_says_where_how_fast_and_how_long():
     way = Training(
-        nn.Linear(1, 1), loss, iter([]), optimizer=torch.optim.SGD([torch.zeros(1)]), schedule=None, clip=1.0
-    )
+        nn.Linear(1, 1), loss, iter([]), steps=80, optimizer=torch.optim.SGD([torch.zeros(1)]), schedule=None,
+        clip=1.0,
+    )  # fmt: skip
     way.losses, way.tokens, way.seconds, way.counted = [9.0, 2.5], 4000, 2.0, True
     held_out = HeldOut(lambda model: 0.0, every=1)
-    assert progress_line(way, 80) == "step 2 of 80: loss 2.500, 2,000 tokens/s, 78 s to go"
-    held_out.curve = [(2, 2.75)]
-    assert progress_line(way, 1000, held_out).endswith("held out 2.750, 2,000 tokens/s, 17 min to go")
+    assert progress_line(way) == "step 2 of 80: loss 2.500, 2,000 tokens/s, 78 s to go"
+    held_out.curve, way.steps = [(2, 2.75)], 1000
+    assert progress_line(way, held_out).endswith("held out 2.750, 2,000 tokens/s, 17 min to go")
 
 
 def test_the_line_of_progress_is_shown_when_asked_for(capsys):

@@ -104,7 +104,7 @@ def test_the_stream_need_not_be_as_wide_as_the_heads_together(rng):
 
 def by_hand(parameters):
     """A step: rows in, the loss out."""
-    learner = gpt.new_learner(parameters)
+    learner = gpt.new_train_state(parameters)
 
     def step(rows):
         nonlocal learner
@@ -158,7 +158,7 @@ def test_before_training_what_writes_is_smaller_by_the_root_of_twice_the_blocks(
 
 
 def test_a_step_leaves_what_it_was_given():
-    learner = gpt.new_learner(first())
+    learner = gpt.new_train_state(first())
     before = [array.copy() for array in gpt.all_arrays(learner.parameters)]
     _, after = gpt.train_step(rows_of(0), learner, HEADS, RATE)
     pairs = zip(before, gpt.all_arrays(learner.parameters), gpt.all_arrays(after.parameters), strict=True)

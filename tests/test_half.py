@@ -57,7 +57,7 @@ def one_weight(scale):
     model = nn.Linear(1, 1, bias=False)
     nn.init.ones_(model.weight)
     way = Training(
-        model, lambda model, x: 3 * model(x).float().sum(), iter([torch.ones(1, 1)] * 9),
+        model, lambda model, x: 3 * model(x).float().sum(), iter([torch.ones(1, 1)] * 9), steps=9,
         optimizer=torch.optim.SGD(model.parameters(), lr=1.0), schedule=None, clip=2.0, autocast=torch.float16,
     )  # fmt: skip
     way.scaler = torch.amp.GradScaler("cpu", init_scale=scale)

@@ -67,7 +67,7 @@ def test_an_empty_row_counts_nothing():
     ("P", "message"),
     [
         (np.ones((2, 3)), r"got P \(2, 3\) with m=2 and n=3. Cross-attention has none"),
-        (np.zeros((3, 3)), r"some query must look somewhere; got a matrix of zeros in P \(3, 3\)"),
+        (np.zeros((3, 3)), r"some query must attend to a key; got a matrix of zeros in P \(3, 3\)"),
         (-np.ones((3, 3)), "probabilities must not be negative"),
     ],
 )
@@ -140,7 +140,7 @@ def test_mass_on_the_truth_leaves_out_rows_without_a_truth():
     P = some_weights(B, N, N)
     assert_close(mass_on(P, truth), (P[:, 1, 3] + P[:, 4, 0]).mean() / 2, "float64")
     assert mass_on(truth, truth) == 1
-    with pytest.raises(ValueError, match="some row must have a true place to look at"):
+    with pytest.raises(ValueError, match="some row must have a true key"):
         mass_on(P, np.zeros((N, N)))
 
 

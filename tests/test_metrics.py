@@ -5,7 +5,7 @@ import pytest
 
 from attnlib.metrics.alignment import alignment_error_rate, diagonal_links, links_from_weights
 from attnlib.metrics.curves import first_below, first_reached
-from attnlib.metrics.spread import spread
+from attnlib.metrics.seeds import mean_and_sd
 
 
 def test_error_rate_by_hand():
@@ -69,5 +69,5 @@ def test_a_curve_gives_the_first_place_below_and_the_first_place_reached():
 
 
 def test_spread_needs_two_trials():
-    with pytest.raises(ValueError, match="two trials or more, to lie apart; got 1"):
-        spread([0.5])
+    with pytest.raises(ValueError, match="two trials or more for a standard deviation; got 1"):
+        mean_and_sd([0.5])

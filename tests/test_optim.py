@@ -203,23 +203,23 @@ def test_without_bias_correction_the_first_steps_would_be_far_too_large(rng):
 
 def test_a_clipped_gradient_keeps_its_direction_and_has_at_most_the_length(rng):
     gradients = [rng.normal(size=shape) for shape in ((3, 5), (7,), (1,))]
-    for longest in (0.1, 1.0, 1e3):
-        cut = optim.clipped_by_norm(*gradients, longest=longest)
+    for max_norm in (0.1, 1.0, 1e3):
+        cut = optim.clipped_by_norm(*gradients, max_norm=max_norm)
         leaves = [torch.zeros(g.shape, dtype=torch.float64, requires_grad=True) for g in gradients]
         for leaf, g in zip(leaves, gradients, strict=True):
             leaf.grad = torch.tensor(g)
-        norm = torch.nn.utils.clip_grad_norm_(leaves, longest)
+        norm = torch.nn.utils.clip_grad_norm_(leaves, max_norm)
         assert_close(norm, optim.global_norm(*gradients), "float64")
         for mine, leaf in zip(cut, leaves, strict=True):  # PyTorch adds 1e-6 to the norm
             np.testing.assert_allclose(mine, leaf.grad, rtol=2e-6, atol=0)
         flat, whole = (np.concatenate([g.ravel() for g in many]) for many in (cut, gradients))
         assert abs(flat @ whole / np.linalg.norm(flat) / np.linalg.norm(whole) - 1) < 1e-12
-        assert abs(optim.global_norm(*cut) - min(longest, optim.global_norm(*gradients))) < 1e-12
+        assert abs(optim.global_norm(*cut) - min(max_norm, optim.global_norm(*gradients))) < 1e-12
 
 
 def test_clipping_each_tensor_alone_turns_the_gradient():
     g = [np.array([3.0]), np.array([0.4])]
-    alone = [optim.clipped_by_norm(one, longest=1.0)[0] for one in g]
+    alone = [optim.clipped_by_norm(one, max_norm=1.0)[0] for one in g]
     assert alone[1] / alone[0] > 2 * g[1] / g[0]
 
 
@@ -232,7 +232,7 @@ def test_rules_keep_the_dtype_and_leave_what_they_are_given(rng):
         optim.adamw(W, dW, optim.adam_state(W), 0.1, 0.1)[0],
         matrix_optim.adafactor(W, dW, matrix_optim.adafactor_state(W))[0],
         matrix_optim.muon(W, dW, dW, 0.1)[0],
-        optim.clipped_by_norm(dW, longest=0.1)[0],
+        optim.clipped_by_norm(dW, max_norm=0.1)[0],
     ):
         assert new.dtype == np.float32 and np.array_equal(W, kept)
 

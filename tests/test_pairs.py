@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnlib.data.pairs import PairLanguage, best_sum, bits, floors, pair_language, text
+from attnlib.data.pairs import PairLanguage, best_sum, cross_entropy_bits, floors, pair_language, text
 
 LANGUAGE = pair_language(n_symbols=5, seed=3)
 
@@ -40,7 +40,7 @@ def test_pairs_are_what_a_long_text_has():
 
 
 def test_bits_are_a_mean_over_all_that_comes():
-    assert bits(np.full((2, 4), 1 / 8), np.full((2, 4), 1 / 4)) == 2.0
+    assert cross_entropy_bits(np.full((2, 4), 1 / 8), np.full((2, 4), 1 / 4)) == 2.0
 
 
 def test_whoever_knows_more_pays_less():
@@ -61,7 +61,7 @@ def test_the_floors_are_conditional_entropies():
     assert found["frequencies"] == pytest.approx(entropy(singles))
     assert found["last symbol"] == pytest.approx(entropy(lasts) - entropy(lasts.sum(axis=1)))
     assert found["both"] == pytest.approx(entropy(whole) - entropy(LANGUAGE.pairs))
-    assert found["both, added"] == pytest.approx(bits(whole, best_sum(whole)))
+    assert found["both, added"] == pytest.approx(cross_entropy_bits(whole, best_sum(whole)))
 
 
 def test_the_best_sum_is_a_sum_and_no_other_sum_is_better():
@@ -73,7 +73,9 @@ def test_the_best_sum_is_a_sum_and_no_other_sum_is_better():
     rng = np.random.default_rng(0)
     for size in (0.3, 0.03):
         other = np.exp(scores + size * rng.normal(size=(1, 5, 5)) + size * rng.normal(size=(5, 1, 5)))
-        assert bits(together, other / other.sum(axis=-1, keepdims=True)) > bits(together, guess)
+        assert cross_entropy_bits(together, other / other.sum(axis=-1, keepdims=True)) > cross_entropy_bits(
+            together, guess
+        )
 
 
 def test_the_best_sum_says_a_distribution_for_each_pair(rng):

@@ -106,18 +106,18 @@ def test_columns_of_the_map_in_and_rows_of_the_map_out_sum_to_the_network(rng):
 
 @pytest.mark.parametrize("p", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("m", [1, 2, 3, 8, 16])
-@pytest.mark.parametrize("schedule", [pipeline.all_then_all, pipeline.one_by_one])
+@pytest.mark.parametrize("schedule", [pipeline.gpipe, pipeline.one_f_one_b])
 def test_the_bubble_is_the_formulas(schedule, p, m):
     table = schedule(p, m)
     assert pipeline.waiting(table) == pytest.approx(pipeline.bubble(p, m), abs=1e-12)
     assert all(sorted(row[row != 0]) == [*range(-m, 0), *range(1, m + 1)] for row in table)
-    most = m if schedule is pipeline.all_then_all else min(p, m)
+    most = m if schedule is pipeline.gpipe else min(p, m)
     assert pipeline.kept(table).max() == most
 
 
 @pytest.mark.training
 @pytest.mark.parametrize("p", SIZES)
-@pytest.mark.parametrize("name, schedule", [("GPipe", pipeline.all_then_all), ("1F1B", pipeline.one_by_one)])
+@pytest.mark.parametrize("name, schedule", [("GPipe", pipeline.gpipe), ("1F1B", pipeline.one_f_one_b)])
 def test_pytorch_does_what_the_schedule_says(name, schedule, p, found):
     table = schedule(p, MICRO)
     for r in range(p):
@@ -245,14 +245,14 @@ class Side:
     [
         ("tensor_parallel", {}, 3, "n_heads must split evenly into the number of workers; got n_heads=8"),
         ("tensor_parallel", {"n_kv_heads": 2}, 4, "n_kv_heads must split evenly"),
-        ("tensor_parallel", {"qk_norm": True}, 2, "qk_norm must be off; got on. Each worker would hear"),
+        ("tensor_parallel", {"qk_norm": True}, 2, "qk_norm must be off; got on. Each worker would have the"),
         (
             "tensor_parallel",
             {"dropout": 0.1},
             2,
-            "dropout must be 0; got dropout=0.1. Each worker would drop",
+            "dropout must be 0; got dropout=0.1. Each worker would draw",
         ),
-        ("stage_of", {"tied": True}, 2, "must not share a table; got tied. First and last stage"),
+        ("stage_of", {"tied": True}, 2, "must not share a table; got tied. The first and the last"),
         ("stage_of", {}, 5, "there must be a block a worker; got 4 for 5"),
     ],
 )

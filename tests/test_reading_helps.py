@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
+from built import tree
 from playwright.sync_api import expect
 from test_pages import (
     SITE,
@@ -32,10 +33,6 @@ SOFTMAX = "book/01-foundations/4-softmax-and-scale.html"
 built = pytest.mark.built
 
 
-def soup(file: Path) -> BeautifulSoup:
-    return BeautifulSoup(file.read_text("utf8"), "html.parser")
-
-
 @pytest.mark.parametrize("module", [notation])
 def test_the_examples_in_the_extension_hold(module) -> None:
     found = doctest.testmod(module)
@@ -48,7 +45,7 @@ def test_the_examples_in_the_extension_hold(module) -> None:
 @built
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_a_notebook_says_how_long_it_takes_and_where_it_stands(file: Path) -> None:
-    page = soup(file)
+    page = tree(file)
     line = page.select_one(".page-head .at-a-glance")
     assert line is not None
     assert re.fullmatch(r"[1-9]\d* min to read( · \d+ exercises?)?", line.text)
@@ -69,7 +66,7 @@ def test_a_notebook_says_how_long_it_takes_and_where_it_stands(file: Path) -> No
 @built
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_the_first_use_of_a_symbol_leads_to_its_meaning(file: Path) -> None:
-    page, rows = soup(file), soup(SITE / "book" / "notation.html")
+    page, rows = tree(file), tree(SITE / "book" / "notation.html")
     links = page.select("a.symbol")
     anchors = [str(link["href"]).partition("#")[2] for link in links]
     assert anchors and len(anchors) == len(set(anchors)), "each symbol once"

@@ -57,3 +57,9 @@ def test_an_unknown_kind_is_refused_with_a_sentence() -> None:
 def test_no_notebook_has_an_old_name(file: Path) -> None:
     text = file.read_text("utf8")
     assert renames.renamed(text, renames.table()) == text, "run `python tools/renames.py`"
+
+
+def test_an_argument_is_also_renamed_in_a_dictionary_that_a_call_unpacks() -> None:
+    code = 'options = {"longest": 3}\nother = {"longest": 4}\nf(1, **options)\nh(**other)'
+    new = renames.in_calls(code, ROWS[3])
+    assert new == 'options = {"clip": 3}\nother = {"longest": 4}\nf(1, **options)\nh(**other)'

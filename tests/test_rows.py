@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from attnlib.train.replay import Replay
 from attnlib.train.rows import TokenRows, load_tokens, packed_tokens, save_tokens
 
 N, BATCH, LENGTH = 7, 3, 101
@@ -77,3 +78,20 @@ def test_what_cannot_be_cut_into_rows_is_named():
         ValueError, match="data must be those of the position; got seed=1 after seed=0, n=5 after n=7"
     ):
         TokenRows(TOKENS, n=5, batch=1, seed=1).load_state_dict(TokenRows(TOKENS, n=N, batch=1).state_dict())
+
+
+def test_batches_of_a_generator_are_resumed_by_making_them_again():
+    first = Replay(iter(range(10)))
+    assert [next(first) for _ in range(3)] == [0, 1, 2]
+    again = Replay(iter(range(10)))
+    assert next(again) == 0
+    again.load_state_dict(first.state_dict())
+    assert next(again) == 3 and again.state_dict() == {"position": 4}
+
+
+@pytest.mark.bad_input
+def test_batches_of_a_generator_cannot_go_back():
+    batches = Replay(iter(range(10)))
+    next(batches)
+    with pytest.raises(ValueError, match="it cannot go back to a position; got one at 1 for 0. Make a new"):
+        batches.load_state_dict({"position": 0})

@@ -145,3 +145,24 @@ def test_of_rates_that_tie_the_smallest_is_taken_and_an_arm_may_always_go_to_the
     assert found == [[1, 4], [1, 4, 16]]
     run(replace(tied, best=0.598), tmp_path / "at best")
     assert budgets(load_result("toy", tmp_path / "at best"), "all", "one") == [1, 4]
+
+
+def test_an_experiment_without_rates_chooses_none_and_its_result_has_the_form_of_all_others(tmp_path: Path):
+    def of_its_own(seed: int, steps: int, *, kind: str) -> dict[str, Any]:
+        return trial(seed, steps, 0.1, kind=kind)
+
+    arms = {"all": {kind: {"kind": kind} for kind in ("quick", "far")}}
+    experiment = replace(EXPERIMENT, trial=of_its_own, arms=arms, rates=None)
+    trials = run(experiment, tmp_path)
+    assert {one["lr"] for one in trials} == {1.0}
+    assert len(trials) == 2 * len(RATE_SEEDS) + 4 * len(SEEDS)
+    assert load_result("toy", tmp_path)["settings"]["rates"] == [1.0, 1.0, 1.0]
+    assert (
+        not jobs(experiment, trials) and run(experiment, tmp_path) == load_result("toy", tmp_path)["trials"]
+    )
+
+
+def test_the_command_line_tries_every_arm_of_an_experiment_without_rates(capsys: pytest.CaptureFixture):
+    quick = replace(EXPERIMENT, trial=lambda seed, steps, kind: {"accuracy": 0.5, "steps": steps}, rates=None)
+    _runner.main(quick, ["--quick"])
+    assert capsys.readouterr().out.count("'steps': 2") == len(AFTER)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from bs4 import BeautifulSoup
+from built import tree
 from test_pages import (
     SITE,
     Opened,
@@ -88,7 +88,7 @@ def test_what_learners_ask_is_found_among_the_first_three(
 
 
 def number_of(label: str) -> str:
-    page = BeautifulSoup((SITE / SOFTMAX).read_text("utf8"), "html.parser")
+    page = tree(SITE / SOFTMAX)
     tag = page.select_one(f"#{label} annotation")
     found = re.search(r"\\tag\{([^}]*)\}", tag.text) if tag else None
     assert found

@@ -14,7 +14,7 @@ from attnlib.models.seq2seq import ATTENTION, Seq2Seq, Seq2SeqConfig
 from attnlib.train.fit import fit
 from attnlib.train.translation import (
     accuracy,
-    said_tokens,
+    predicted_tokens,
     sequence_loss,
     tensors,
     train_on_symbols,
@@ -123,7 +123,7 @@ def test_the_context_enters_at_every_step_or_only_at_the_start():
 def test_a_sentence_decoded_word_by_word_is_the_sentence_decoded_at_once(options: dict):
     """`translate` keeps a state; feeding back what it said must give the same choices and the same weights."""
     model, (source, mask, _) = tiny(**options).eval(), inputs()
-    tokens, weights = translate(model, source, mask, max_tokens=9)
+    tokens, weights = translate(model, source, mask, max_new_tokens=9)
     began = torch.cat([torch.full((B, 1), 1), tokens[:, :-1]], 1)
     again = model.decode(source, mask, began)
     for k in range(B):
@@ -193,7 +193,7 @@ def test_exact_sentences_are_those_that_translate_says():
     pairs = corpus(60, lengths=(3, 5), seed=1)
     model = train_translator(pairs, "dot", steps=60, lr=1e-2, d_hidden=32, d_embedding=32)
     data = batch(pairs, source_vocab(), target_vocab())
-    exact = ((said_tokens(model, data) == data.target_out) | ~data.target_mask).all(1)
+    exact = ((predicted_tokens(model, data) == data.target_out) | ~data.target_mask).all(1)
     t = tensors(data)
     tokens, _ = translate(model, t.source, t.source_mask)
     said = [target_vocab().decode(row) for row in tokens.tolist()]

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
+from results import checked_result
 
 from attnlib import shapes
 from attnlib.reference import kernel, ops
 from attnlib.reference.recurrent import RNNParameters, rnn_cell, unroll
-from attnlib.shapes import Array, Bool, Float, Int, Number, checked, where
-from results import checked_result
+from attnlib.shapes import Array, Bool, Float, Int, Number, checked, same_size
 
 
 class Pair(NamedTuple):
@@ -23,7 +23,7 @@ class Pair(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def only_arguments(monkeypatch):
-    monkeypatch.setattr(shapes, "AROUND", None)
+    monkeypatch.setattr(shapes, "INTERCEPT", None)
 
 
 @checked
@@ -66,7 +66,7 @@ def test_what_is_called_back_is_checked_by_its_own_door():
 
 
 @checked
-@where(d_in="d")
+@same_size(d_in="d")
 def several(
     X: Float[Array, "*b n d"],
     index: Int[Array, "*b n"],
@@ -139,7 +139,7 @@ def test_a_result_that_is_not_what_the_annotation_says_is_found_where_everything
         return X.T
 
     assert turned(np.ones((2, 3))).shape == (3, 2)
-    monkeypatch.setattr(shapes, "AROUND", checked_result)
+    monkeypatch.setattr(shapes, "INTERCEPT", checked_result)
     with pytest.raises(ValueError, match=r"turned \(its result\): "):
         turned(np.ones((2, 3)))
 

@@ -12,7 +12,7 @@ from attnlib.models import gpt
 from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT
 from attnlib.reference.ops import softmax
-from attnlib.speculative import check, drawn_by, residual, speculate
+from attnlib.speculative import drawn_by, residual, speculate, verify
 
 VOCAB, LONGEST = 3, 3
 START = np.array([[0, 1]])
@@ -74,7 +74,7 @@ def test_over_all_draws_the_texts_are_those_of_the_target(rng, n_drafted, stop):
     target, draft = Target(some_table(rng)), Target(some_table(rng))
 
     def run(draw):
-        rounds = speculate(target, draft, START, draw, max_tokens=LONGEST, n_drafted=n_drafted, stop=stop)
+        rounds = speculate(target, draft, START, draw, max_new_tokens=LONGEST, n_drafted=n_drafted, stop=stop)
         return tuple(token for one in rounds for token in one.tokens)
 
     outcomes, expected = over_all_draws(run), by_the_target(target.table, stop)
@@ -90,7 +90,7 @@ def test_a_draft_may_never_say_what_the_target_says_and_the_promise_still_holds(
 
     def run(draw):
         return tuple(
-            t for one in speculate(target, draft, START, draw, max_tokens=LONGEST) for t in one.tokens
+            t for one in speculate(target, draft, START, draw, max_new_tokens=LONGEST) for t in one.tokens
         )
 
     expected = by_the_target(target.table)
@@ -104,7 +104,7 @@ def test_the_share_that_is_accepted_is_what_both_have_in_common(rng):
     accepted = 0.0
     for token in range(5):
         one = over_all_draws(
-            lambda draw, token=token: check(np.stack([p, p]), q[None], [token], draw).accepted
+            lambda draw, token=token: verify(np.stack([p, p]), q[None], [token], draw).accepted
         )
         accepted += q[token] * one[1]
     assert math.isclose(accepted, np.minimum(p, q).sum())
@@ -113,7 +113,7 @@ def test_the_share_that_is_accepted_is_what_both_have_in_common(rng):
 
 def test_a_draft_that_is_the_target_is_never_refused(rng):
     target = Target(some_table(rng))
-    rounds = list(speculate(target, target, START, drawn_by(rng), max_tokens=15, n_drafted=4))
+    rounds = list(speculate(target, target, START, drawn_by(rng), max_new_tokens=15, n_drafted=4))
     assert [one.accepted for one in rounds] == [4, 4, 4] and target.passes == 3
     assert [len(one.tokens) for one in rounds] == [5, 5, 5]
 
@@ -143,7 +143,7 @@ class Forgetful:
 def test_with_their_memories_cropped_both_models_say_what_they_say_without(n_drafted):
     target, draft = small(0), small(1)
     start = torch.tensor([[3, 1, 4]])
-    options = {"max_tokens": 40, "n_drafted": n_drafted}
+    options = {"max_new_tokens": 40, "n_drafted": n_drafted}
     rng = np.random.default_rng
     plain = list(speculate(Forgetful(target), Forgetful(draft), start, drawn_by(rng(5)), **options))
     cached = list(speculate(target.predictor(), draft.predictor(), start, drawn_by(rng(5)), **options))
@@ -157,7 +157,11 @@ def test_the_target_reads_each_token_that_stays_once(rng):
     target.embed.register_forward_hook(lambda module, args, out: read.append(args[0].shape[1]))
     rounds = list(
         speculate(
-            target.predictor(), Forgetful(small(1)), torch.ones(1, 5, dtype=int), drawn_by(rng), max_tokens=20
+            target.predictor(),
+            Forgetful(small(1)),
+            torch.ones(1, 5, dtype=int),
+            drawn_by(rng),
+            max_new_tokens=20,
         )
     )
     assert read[0] == 5 + 4 and set(read[1:-1]) <= {5} and len(read) == len(rounds)
@@ -173,4 +177,4 @@ def test_draws_come_as_often_as_they_should_and_never_what_is_impossible():
 
 def test_a_round_needs_a_guess(rng):
     with pytest.raises(ValueError, match="speculate: there must be a token to guess; got n_drafted=0"):
-        speculate(None, None, START, drawn_by(rng), max_tokens=3, n_drafted=0)
+        speculate(None, None, START, drawn_by(rng), max_new_tokens=3, n_drafted=0)

@@ -92,7 +92,7 @@ def test_generated_texts_end_with_the_stop_token_as_often_as_those_that_were_lea
         lambda prefix: after[prefix[:, -1]],
         np.full((n, 1), start),
         sampler(np.random.default_rng(1)),
-        max_tokens=longest,
+        max_new_tokens=longest,
         stop=[stop],
         pad=stop,
     )

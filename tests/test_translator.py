@@ -12,7 +12,7 @@ from attnlib.data.results import load_result
 from attnlib.data.vocab import BOS, EOS, PAD, batch
 from attnlib.decode import tokens
 from attnlib.interpret.cross import cross_weights
-from attnlib.interpret.prefix import go_on, likely_words, random_words, right_words
+from attnlib.interpret.exposure_bias import continue_after, likely_words, random_words, reference_words
 from attnlib.metrics.alignment import diagonal_links, links_from_weights
 from attnlib.metrics.bleu import corpus_bleu
 from attnlib.models import translator as translator_module
@@ -60,7 +60,7 @@ def test_what_it_says_is_as_good_as_what_it_ranks_first():
     """Exact match with the right words before, and exact match of what it says by itself, are one figure."""
     t = tensors(encoded(unseen()))
     start = torch.full_like(t.source[:, :1], BOS)
-    said = tokens(trained().predictor(t.source, t.source_mask), start, max_tokens=40, stop=[EOS], pad=PAD)
+    said = tokens(trained().predictor(t.source, t.source_mask), start, max_new_tokens=40, stop=[EOS], pad=PAD)
     rows = [target_vocab().decode(row) for row in said.tolist()]
     exact = [row == pair.target for row, pair in zip(rows, unseen(), strict=True)]
     assert np.mean(exact) == pytest.approx(accuracy(trained(), encoded(unseen())).exact)
@@ -148,8 +148,8 @@ def test_a_translation_may_have_twice_as_many_words_as_its_sentence_and_eight_mo
     asked = []
     speaks = SimpleNamespace(predictor=lambda source: source.shape)
 
-    def tokens(shape, start, max_tokens, **_):
-        asked.append((tuple(shape), start.tolist(), max_tokens))
+    def tokens(shape, start, max_new_tokens, **_):
+        asked.append((tuple(shape), start.tolist(), max_new_tokens))
         return torch.tensor([target_vocab().encode(["la", "zone"])])
 
     monkeypatch.setattr(translator_module.decode, "tokens", tokens)
@@ -158,13 +158,13 @@ def test_a_translation_may_have_twice_as_many_words_as_its_sentence_and_eight_mo
 
 
 def exact_behind(words: np.ndarray, pairs: list[Pair]) -> float:
-    rests = go_on(trained(), pairs, PLACE, words)
+    rests = continue_after(trained(), pairs, PLACE, words)
     return float(np.mean([r == p.target[PLACE + 1 :] for r, p in zip(rests, pairs, strict=True)]))
 
 
 def test_behind_a_wrong_word_more_goes_wrong_than_behind_a_right_one():
     pairs = unseen(lengths=(8, 16))
-    right = right_words(pairs, PLACE)
+    right = reference_words(pairs, PLACE)
     clean = exact_behind(right, pairs)
     plausible = exact_behind(likely_words(trained(), pairs, PLACE), pairs)
     random = exact_behind(random_words(right, np.random.default_rng(0)), pairs)
@@ -173,7 +173,7 @@ def test_behind_a_wrong_word_more_goes_wrong_than_behind_a_right_one():
 
 def test_wrong_words_are_wrong_and_words():
     pairs = unseen(lengths=(8, 16))
-    right = right_words(pairs, PLACE)
+    right = reference_words(pairs, PLACE)
     drawn = random_words(np.repeat(right, 50), np.random.default_rng(1))
     for words, others in ((drawn, np.repeat(right, 50)), (likely_words(trained(), pairs, PLACE), right)):
         assert (words != others).all() and words.min() >= 3 and words.max() < len(target_vocab())

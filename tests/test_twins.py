@@ -1,88 +1,27 @@
-"""Same file name, same name in both twins: every exception is listed here with its reason."""
+"""Same file name, same name in both twins, or a row of book/api/twins.yml with what PyTorch has instead, and why."""
 
 import importlib
 import inspect
 import pkgutil
 import re
+import sys
+from pathlib import Path
+from pydoc import locate
+
+import pytest
+import torch.distributed.pipelining  # noqa: F401  (some rows name what is in it)
+from bs4 import BeautifulSoup
 
 import attnlib.reference
 
-READING = "another way to write it, for reading"
-INSIDE = "a step inside MultiHeadAttention, where each map is a module of its own"
-AUTOGRAD = "the derivative itself; autograd has it"
-LOOP = "train.training has the state and the step"
-PARAMETERS = "a module of PyTorch knows its parameters, and draws the first ones"
-SCHEDULE = "a function of a number; torch.optim.lr_scheduler.LambdaLR takes it as it is"
-TORCH_OPTIM = "torch.optim has it, with its state; train.optim says what decays"
-MANY = "workers that are simulated; torch.distributed has the real ones, and train.parallel uses them"
-DTYPE = "torch.finfo, and a tensor of the dtype"
-SCALER = "torch.amp.GradScaler"
-WITHOUT_A_TWIN = {
-    "all_reduce.all_gather": MANY,
-    "all_reduce.pieces": MANY,
-    "all_reduce.reduce_scatter": MANY,
-    "all_reduce.ring_all_reduce": MANY,
-    "all_reduce.weighted_mean": MANY,
-    "attention.attention_by_loops": READING,
-    "glu.swiglu_feed_forward": "the module FeedForward with gated=True",
-    "block.post_norm_block": "the module transformer.Block",
-    "block.pre_norm_block": "the module transformer.Block",
-    "decoder_block.decoder_stack": "the module block.BlockStack, whose blocks share a memory",
-    "decoder_block.post_norm_decoder_block": "the module transformer.Block with cross",
-    "decoder_block.pre_norm_decoder_block": "the module transformer.Block with cross",
-    "floats.bits": DTYPE,
-    "floats.largest": DTYPE,
-    "floats.largest_power": DTYPE,
-    "floats.smallest": DTYPE,
-    "floats.smallest_normal": DTYPE,
-    "floats.spacing": DTYPE,
-    "floats.stored": DTYPE,
-    "gates.gated_multi_head_attention": "the context manager nn.gates.gated_heads does it to a module",
-    "gpt.all_arrays": PARAMETERS,
-    "gpt.first_parameters": PARAMETERS,
-    "gpt.language_model": "the model models.gpt.GPT",
-    "gpt.new_learner": LOOP,
-    "gpt.next_token_loss": "a loss for train.fit",
-    "gpt.train_step": LOOP,
-    "gpt.with_arrays": PARAMETERS,
-    "loss_scale.next_scale": SCALER,
-    "loss_scale.scaled": SCALER,
-    "loss_scale.unscaled": SCALER,
-    "matrix_optim.adafactor": TORCH_OPTIM,
-    "matrix_optim.adafactor_state": TORCH_OPTIM,
-    "matrix_optim.muon": TORCH_OPTIM,
-    "matrix_optim.orthogonalised": TORCH_OPTIM,
-    "multihead.grouped_query_attention": "MultiHeadAttention with n_kv_heads",
-    "multihead.head_outputs": INSIDE,
-    "multihead.multi_head_as_sum": "the method MultiHeadAttention.contributions",
-    "multihead.multi_head_attention_by_loops": READING,
-    "ops.softmax_jacobian": AUTOGRAD,
-    "optim.adam": TORCH_OPTIM,
-    "optim.adam_state": TORCH_OPTIM,
-    "optim.adamw": TORCH_OPTIM,
-    "optim.clipped_by_norm": TORCH_OPTIM,
-    "optim.global_norm": TORCH_OPTIM,
-    "optim.momentum": TORCH_OPTIM,
-    "optim.sgd": TORCH_OPTIM,
-    "optim.with_l2": TORCH_OPTIM,
-    "pipeline.all_then_all": MANY,
-    "pipeline.bubble": MANY,
-    "pipeline.kept": MANY,
-    "pipeline.one_by_one": MANY,
-    "pipeline.waiting": MANY,
-    "positional.to_halves": "an order of coordinates; any tensor takes it as an index",
-    "positional.to_neighbours": "an order of coordinates; any tensor takes it as an index",
-    "projections.combine": INSIDE,
-    "projections.project": INSIDE,
-    "ring_attention.join_tile": MANY,
-    "ring_attention.attention_on_a_ring": MANY,
-    "schedules.constant": SCHEDULE,
-    "schedules.cosine": SCHEDULE,
-    "schedules.inverse_square_root": SCHEDULE,
-    "schedules.linear": SCHEDULE,
-    "schedules.vaswani_2017": SCHEDULE,
-    "schedules.warmup_stable_decay": SCHEDULE,
-}
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "book"))
+
+from _ext.package import read_package  # noqa: E402  (the extension lies beside the book)
+from _ext.twins import Twin, exceptions, twins  # noqa: E402
+
+LISTED = exceptions(ROOT)
+TABLE = list(twins(read_package(ROOT / "attnlib"), LISTED))
 
 
 def own(package, name, kind):
@@ -109,9 +48,51 @@ def modules_of(package, name):
     return {f"{name}.{re.sub('(?<!^)(?=[A-Z])', '_', one).lower()}" for one in modules}
 
 
-def test_every_forward_of_the_reference_has_its_twin_or_a_reason():
+def forwards():
     names = [module.name for module in pkgutil.iter_modules(attnlib.reference.__path__)]
-    mine = set().union(*(functions_of("attnlib.reference", name) for name in names))
+    return names, set().union(*(functions_of("attnlib.reference", name) for name in names))
+
+
+def test_every_forward_of_the_reference_has_its_twin_or_a_reason():
+    names, mine = forwards()
     functions = set().union(*(functions_of("attnlib.nn", name) for name in names))
     modules = set().union(*(modules_of("attnlib.nn", name) for name in names))
-    assert mine - functions - modules == set(WITHOUT_A_TWIN)
+    assert mine - functions - modules == set(LISTED)
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_what_a_row_names_in_place_of_a_twin_exists(name):
+    row = LISTED[name]
+    assert row.keys() <= {"torch", "why"} and row["why"]
+    assert "torch" not in row or locate(row["torch"]) is not None, row["torch"]
+
+
+def test_the_table_has_every_forward_once_with_its_twin_or_a_reason():
+    shown = [twin.function.removeprefix("reference.") for twin in TABLE]
+    assert sorted(shown) == sorted(forwards()[1])
+    assert all(twin.torch or twin.why for twin in TABLE)
+    for twin in TABLE:
+        where = twin.torch if twin.torch.startswith("torch.") else f"attnlib.{twin.torch}"
+        assert not twin.torch or locate(where) is not None, twin
+
+
+def test_the_table_says_a_reason_only_where_the_names_differ():
+    by_name = {twin.function: twin for twin in TABLE}
+    assert by_name["reference.ops.softmax"] == Twin("reference.ops.softmax", "nn.ops.softmax", "")
+    assert by_name["reference.optim.adam"].torch == "torch.optim.Adam"
+    module = by_name["reference.multihead.multi_head_attention"]
+    assert module.torch == "nn.multihead.MultiHeadAttention" and module.why
+
+
+@pytest.mark.built
+def test_the_built_table_links_every_name_of_attnlib_to_its_entry():
+    site = ROOT / "_build" / "html" / "book" / "api"
+    rows = BeautifulSoup((site / "index.html").read_text(), "html.parser").select("table.twins tbody tr")
+    assert len(rows) == len(TABLE)
+    for row, twin in zip(rows, TABLE, strict=True):
+        links = [str(link["href"]) for link in row.select("a")]
+        listed = [name for name in (twin.function, twin.torch) if name and not name.startswith("torch.")]
+        assert len(links) == len(listed), twin
+        for href in links:
+            page, _, anchor = href.partition("#")
+            assert f'id="{anchor}"' in (site / (page or "index.html")).read_text(), href

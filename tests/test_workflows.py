@@ -24,8 +24,8 @@ def steps(workflow: dict) -> list[dict]:
     return [step for job in workflow["jobs"].values() for step in job["steps"]]
 
 
-def test_there_are_workflows_to_test_to_publish_and_for_each_week():
-    assert {path.stem for path in WORKFLOWS} == {"test", "publish", "weekly"}
+def test_there_are_workflows_to_test_to_see_to_publish_and_for_each_week():
+    assert {path.stem for path in WORKFLOWS} == {"test", "pictures", "publish", "weekly"}
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -54,6 +54,14 @@ def test_what_a_workflow_runs_exists_and_it_may_do_no_more_than_it_must(path):
     assert all(job["timeout-minutes"] <= 90 for job in workflow["jobs"].values())
     writing = {job for job, what in workflow["jobs"].items() if "write" in str(what.get("permissions"))}
     assert writing <= {"deploy"}
+
+
+def test_a_job_on_a_push_or_a_pull_request_takes_fifteen_minutes_at_most():
+    for path in WORKFLOWS:
+        workflow = yaml.safe_load(path.read_text())
+        when = workflow[True]  # YAML takes the key `on` for a truth value
+        if path.stem != "publish" and {"push", "pull_request"} & set(when):
+            assert all(job["timeout-minutes"] <= 15 for job in workflow["jobs"].values()), path.stem
 
 
 # ---- The link check -------------------------------------------------------------------------------------------------

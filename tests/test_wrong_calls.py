@@ -144,7 +144,7 @@ SPECIAL = {
     ("unroll_backward", "d_states"): lambda maker: [maker.array("float", "*b d", "")],
     ("unroll_backward", "caches"): lambda maker: [maker.of(recurrent.RNNCache, "")],
     ("parameters_of", "cell"): lambda maker: torch.nn.RNNCell(3, 4),
-    ("bare", "module"): lambda maker: torch.nn.Linear(3, 4),
+    ("with_direct_calls", "module"): lambda maker: torch.nn.Linear(3, 4),
     ("gated_heads", "module"): lambda maker: importlib.import_module(
         "attnlib.nn.multihead"
     ).MultiHeadAttention(d_model=4, n_heads=2),
@@ -193,11 +193,11 @@ def cache_of_a_gpt(maker):
     return gpt.language_model(np.ones((2, 5), dtype=int), of_a_gpt(maker), 2)[1]
 
 
-for name in ("all_arrays", "with_arrays", "language_model", "next_token_loss", "new_learner"):
+for name in ("all_arrays", "with_arrays", "language_model", "next_token_loss", "new_train_state"):
     SPECIAL[name, "parameters"] = of_a_gpt
 SPECIAL["with_arrays", "arrays"] = lambda maker: gpt.all_arrays(of_a_gpt(maker))
 SPECIAL["language_model_backward", "cache"] = cache_of_a_gpt
-SPECIAL["train_step", "learner"] = lambda maker: gpt.new_learner(of_a_gpt(maker))
+SPECIAL["train_step", "train_state"] = lambda maker: gpt.new_train_state(of_a_gpt(maker))
 
 for around in ("pre_norm", "post_norm", "without_residual"):
     SPECIAL[around, "norm"] = lambda maker: nn_unit if maker.nn else maker.of(NormParameters, "")
@@ -247,7 +247,7 @@ def wrong_values(value):
 
 @pytest.fixture(autouse=True)
 def as_a_reader_calls(monkeypatch):
-    monkeypatch.setattr(shapes, "AROUND", None)
+    monkeypatch.setattr(shapes, "INTERCEPT", None)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=NAMES)
@@ -278,4 +278,4 @@ def test_none_is_no_mask_and_nothing_else():
         for name, said in get_type_hints(function, include_extras=True).items()
         if name != "return" and NoneType in options(said)
     }
-    assert optional <= {"mask", "places", "source_mask", "b", "m", "centers", "device", "bias"}
+    assert optional <= {"mask", "positions", "source_mask", "b", "m", "centers", "device", "bias"}

@@ -1,10 +1,10 @@
-"""How much each notebook asks of its reader, and what a page may ask: `python tools/budget.py [04]`.
+"""The length and load of each notebook, compared with the limits for a page: `python tools/budget.py [04]`.
 
-A core page has one question, one example and one insight; what does not fit is a side road or goes. Counted are the
+A core page has one question, one example and one insight; the rest moves to a side road or is cut. Counted are the
 words of its prose (without formulas, tables, code, exercises and the investigation), the lines of code in sight and
 those of models in folds, the minutes that reading takes, predictions, exercises, investigations and boxes of claims.
 A notebook may be a tenth over if its metadata say why: `"course": {"over": "the reason"}`. The notebooks called
-*Checked* have no budget: nobody reads them from top to bottom.
+*Checked* have no budget: they are not read from top to bottom.
 """
 
 import ast
@@ -33,7 +33,7 @@ WORDS, DISPLAYED, IN_LINE, CODE_LINE, FIGURE = (
 
 @dataclass(frozen=True)
 class Budget:
-    """What a page asks of its reader, or at most may ask."""
+    """The counts of a page, or their limits."""
 
     words: float
     code: float
@@ -63,10 +63,10 @@ def filled(source: str) -> int:
 
 
 def of_models(source: str) -> int:
-    """Lines of the classes in a folded cell: whoever hides a model still asks for it to be read."""
+    """Lines of the classes in a folded cell: a model counts although its code is hidden."""
     try:
         tree = ast.parse(source)
-    except SyntaxError:  # a magic: no model
+    except SyntaxError:  # a cell magic is not Python, so it has no model
         return 0
     lines = source.splitlines()
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
@@ -90,7 +90,7 @@ def lines_of_code(cell: nbformat.NotebookNode) -> int:
 
 
 def asked(file: Path) -> Budget:
-    """What a notebook asks."""
+    """The counts of a notebook."""
     cells = nbformat.read(file, 4).cells
     apart = tasks(cells)
     texts = [cell.source for i, cell in enumerate(cells) if cell.cell_type == "markdown" and i not in apart]
@@ -119,7 +119,7 @@ def asked(file: Path) -> Budget:
 
 
 def may(file: Path) -> Budget:
-    """What a notebook may ask."""
+    """The limits of a notebook."""
     course = nbformat.read(file, 4).metadata.get("course", {})
     most = SIDE_ROAD if course.get("side_road") else CORE
     over = 1.1 if course.get("over") else 1.0
@@ -132,7 +132,7 @@ def may(file: Path) -> Budget:
 
 
 def too_much(file: Path) -> list[str]:
-    """What a notebook asks beyond what it may, in words."""
+    """The counts of a notebook that exceed their limits, in words."""
     has, most = asked(file), may(file)
     return [
         f"{field.name}: {getattr(has, field.name)} of at most {getattr(most, field.name):.0f}"

@@ -1,11 +1,11 @@
-"""A pytest plugin: files of tests whose sources have not changed since they passed on this machine are left out.
+"""A pytest plugin that skips test files whose sources have not changed since they last passed on this machine.
 
     pytest --changed tests              the files with a changed source
-    pytest --changed --within 30 tests  of these the nearest to the change, as many as take 30 seconds
+    pytest --changed --within 30 tests  of these as many as take 30 seconds, those nearest to the change first
 
 The sources of a file are the modules that it imports, and what these import; the package's data; the pins. A test that
-reads the tree or starts programs may depend on anything, so any change counts. What passed is remembered beside the
-environment (.venv/green.json), so a fresh clone has nothing to leave out; with CI=true nothing is left out either.
+reads the tree or starts programs may depend on any file. Passes are stored in .venv/green.json, so in a fresh clone
+everything runs; with CI=true, too.
 """
 
 import ast
@@ -26,13 +26,13 @@ ALWAYS = re.compile(
     r"(requirements[\w-]*\.txt|pyproject\.toml|(.+/)?conftest\.py|tests/(results\.py|nbval_sanitize\.cfg))"
     r"|attnlib/(data|viz)/.*(?<!\.py)|book/setup-cell\.py"
 )
-# What may read or start anything; that a folder has a name, or that modules are imported from it, is harmless.
+# Code that may read any file or start any program; defining ROOT, or importing from it, is not meant.
 WIDE = re.compile(r"\bROOT\b|parent\.parent|subprocess|multiprocessing|__file__")
 HARMLESS = re.compile(r"^(ROOT = .*|sys\.path\.insert.*)$", re.M)
 BY_NAME = re.compile(r"import_module|pkgutil|find_spec")  # modules found by their names
-UNKNOWN = 3.0  # seconds guessed for a file that never ran here
-NOTHING_RAN = 5  # pytest's word for it
-FAR = 1000  # steps to a change that no import leads to
+UNKNOWN = 3.0  # seconds assumed for a file that has never run here
+NOTHING_RAN = 5  # pytest's exit status for "no tests collected"
+FAR = 1000  # the distance to a change that no import leads to
 
 
 class Green(NamedTuple):
@@ -86,7 +86,7 @@ class Tree:
         return found
 
     def modules(self, dotted: str) -> set[str]:
-        """The files that `import dotted` runs: those of the module and of the packages around it."""
+        """The files that `import dotted` executes: the module and the packages that contain it."""
         parts, found = dotted.split("."), set()
         for count in range(1, len(parts) + 1):
             path = "/".join(parts[:count])
@@ -108,7 +108,7 @@ class Tree:
         return always | steps
 
     def wide(self, name: str) -> bool:
-        """Whether a file of tests or tools may depend on any file, not on those that it imports alone."""
+        """Whether a file may depend on any other file, not only on those that it imports."""
         near = name.startswith(("tests/", "tools/")) and name.endswith(".py")
         return near and bool(WIDE.search(HARMLESS.sub("", self.text(name))))
 
@@ -118,7 +118,7 @@ def digest(path: Path) -> str:
 
 
 class Memory:
-    """What passed, and the states of the tree at which it did; written as a whole."""
+    """The stored passes, each with the state of the tree; the file is replaced as a whole."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -136,7 +136,7 @@ class Memory:
 
 
 class Changed:
-    """Leaves files out while tests are collected, and remembers those that passed whole."""
+    """Skips files during collection, and stores those whose tests all passed."""
 
     def __init__(self, tree: Tree, memory: Memory, marks: str = "", within: float | None = None) -> None:
         self.tree, self.memory, self.marks = tree, memory, marks
@@ -161,7 +161,7 @@ class Changed:
         return min(changed, default=gone)
 
     def beyond(self, within: float) -> list[str]:
-        """The files with a change that these seconds are not enough for; the nearest to the change go first."""
+        """The changed files that do not fit into these seconds; those nearest to the change are kept first."""
         names = [name for name in self.tree.files if re.fullmatch(r"tests/test_\w+\.py", name)]
         changed = {name: step for name in names if (step := self.distance(name)) is not None}
         guess = {name: self.memory.green.get(self.key(name), Green("", UNKNOWN)).seconds for name in changed}
@@ -186,9 +186,9 @@ class Changed:
             self.failed.add(name)
 
     def pytest_sessionfinish(self, session: Any, exitstatus: int) -> None:
-        if exitstatus == NOTHING_RAN and not self.seconds:  # all that there is had passed before
+        if exitstatus == NOTHING_RAN and not self.seconds:  # all tests had passed before
             session.exitstatus = 0
-        if exitstatus not in (0, 1):  # it was stopped, or could not collect
+        if exitstatus not in (0, 1):  # interrupted, or collection failed
             return
         self.memory.states[self.tree.state] = self.tree.files
         for name, seconds in self.seconds.items():
@@ -212,20 +212,20 @@ def pytest_addoption(parser: Any) -> None:
 
 
 def register(config: Any, root: Path = ROOT) -> None:
-    """Leave out and remember, where files are run whole: neither with CI=true nor with names or words to choose by."""
+    """Register the plugin if whole files are run: not with CI=true, nor if single tests are selected."""
     chosen = config.option.keyword or any("::" in name for name in config.args)
     if not config.option.changed or chosen or os.environ.get("CI") == "true":
         return
     memory = Memory(root / ".venv" / "green.json")
     plugin = Changed(Tree(root), memory, config.option.markexpr, config.option.within)
-    if hasattr(config, "workerinput"):  # the session that gave the work remembers
+    if hasattr(config, "workerinput"):  # in a worker: the main session stores the results
         config.pluginmanager.register(Ignored(plugin))
     else:
         config.pluginmanager.register(plugin)
 
 
 class Ignored:
-    """What a worker needs of it."""
+    """The part of the plugin that a worker process needs."""
 
     def __init__(self, plugin: Changed) -> None:
         self.pytest_ignore_collect = plugin.pytest_ignore_collect

@@ -1,4 +1,4 @@
-"""All that one notebook can break: its cells, its page at both widths, its rows, its exercises, its pictures to move.
+"""Check everything that depends on one notebook: cells, page at both widths, ledger rows, exercises, explorables.
 
     make check NB=book/01-foundations/3-queries-keys-values.ipynb
 
@@ -15,7 +15,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 CELLS = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with=tests/nbval_sanitize.cfg"]
-# Where a page, a row, an exercise or a picture to move has a test of its own.
+# Test files with tests for single pages, rows, exercises or explorables.
 FILES = [
     "notebooks",
     "pages",
@@ -34,7 +34,7 @@ EXPLORABLE = re.compile(r"\b([A-Z][a-z]\w+)\(")
 
 
 def names(path: Path, rows: dict[str, str]) -> list[str]:
-    """The words by which tests about this notebook are found: its page, its exercises, rows and pictures to move."""
+    """The names by which pytest selects the tests about this notebook: page, exercises, rows and explorables."""
     cells = json.loads(path.read_text("utf8"))["cells"]
     text = "\n".join("".join(cell["source"]) for cell in cells)
     moved = ["".join(cell["source"]) for cell in cells if "viz.explore(" in "".join(cell["source"])]

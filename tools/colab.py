@@ -1,8 +1,8 @@
 """A stand-in for a fresh Colab machine: `python tools/colab.py` sets up .venv-colab, `make colab` runs notebooks in it.
 
 .venv-colab holds the packages of tests/colab-requirements.txt and a link to the torch of .venv; `attnlib` is not there.
-A `Machine` is an empty environment that sees those packages: what a notebook installs goes into the machine and is
-gone with it. It has a stub of `google.colab` that notes each call of `enable_custom_widget_manager`.
+A `Machine` is an empty environment that has access to those packages: what a notebook installs goes into the machine,
+and is deleted with it. It has a stub of `google.colab` that notes each call of `enable_custom_widget_manager`.
 """
 
 import json
@@ -36,7 +36,7 @@ def enable_custom_widget_manager():
     _widgets._installed_url = "https://colab.example/manager.js"
     with open(os.environ["COLAB_CALLS"], "a") as calls: calls.write("enable_custom_widget_manager\\n")
 """
-# Of each package the version that is imported: the one that comes first on the path.
+# The version of each package that is imported: the first on the path.
 LIST = """import importlib.metadata as m
 seen = {}
 for d in m.distributions(): seen.setdefault(d.name.lower().replace("_", "-"), d.version)
@@ -47,7 +47,7 @@ HIDDEN = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "COLAB_CALLS", "ATTNLIB_SOU
 
 
 def packages_folder(environment: Path) -> Path:
-    """Where an environment keeps its packages."""
+    """The folder of an environment's packages."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     return environment / "lib" / version / "site-packages"
 
@@ -83,10 +83,10 @@ def snapshot(folder: Path) -> str:
 
 
 class Ran(NamedTuple):
-    """What a notebook did on a machine."""
+    """The result of running a notebook on a machine."""
 
     notebook: Any
-    error: str  # of the first cell that failed, else empty
+    error: str  # error of the first cell that failed, or ""
     setup_seconds: float
     seconds: float
 
@@ -123,7 +123,7 @@ class Machine:
         return told.stdout.split()
 
     def widget_calls(self) -> int:
-        """How often a widget asked Colab to show widgets of other packages."""
+        """How often `enable_custom_widget_manager` was called."""
         return len(self.calls.read_text().splitlines()) if self.calls.exists() else 0
 
     def run(self, notebook: Any) -> Ran:
@@ -134,7 +134,7 @@ class Machine:
         manager = AsyncKernelManager(kernel_name="colab", kernel_spec_manager=self.kernels)
         place = {"metadata": {"path": str(self.home)}}
         client = NotebookClient(notebook, km=manager, timeout=300, resources=place)
-        with suppress(CellExecutionError):  # what raised is read from the outputs
+        with suppress(CellExecutionError):  # the error is read from the outputs below
             client.execute(env=self.environment)
         failed = (o for c in code_cells(notebook) for o in c.outputs if o.output_type == "error")
         error = next((f"{o.ename}: {o.evalue}" for o in failed), "")

@@ -1,12 +1,12 @@
-"""How many lines refuse bad input: `python tools/count_checking.py [FOLDER]`, where FOLDER holds `attnlib`.
+"""Count the lines that check arguments: `python tools/count_checking.py [FOLDER]`, where FOLDER holds `attnlib`.
 
 Counted are, in `attnlib/*.py`, `attnlib/reference` and `attnlib/nn`, all lines, blank ones and docstrings too, of
 
-- files whose one job it is: `checking.py`, `rules.py`, `debug.py`, `_values.py`, `_check*.py`;
-- functions whose one job it is: those named `_check...`, and in `shapes.py` `checked`, `where` and `_sign`;
+- files with no other purpose: `checking.py`, `rules.py`, `debug.py`, `_values.py`, `_check*.py`;
+- functions with no other purpose: `_check...`, and in `shapes.py` `checked`, `same_size` and `_sign`;
 
 and elsewhere the lines of statements that only check (a call of something named `rules` or `_check...`, a `raise` with
-the `if` around it) and of decorators (`@checked`, `@where`, `@_values...`).
+the `if` around it) and of decorators (`@checked`, `@same_size`, `@_values...`).
 """
 
 import ast
@@ -16,7 +16,7 @@ from pathlib import Path
 
 FILES = re.compile(r"checking|rules|debug|_values|_check\w*")
 CHECK = re.compile(r"(\w+\.)?_check\w*|rules|_values")
-DOOR = {"checked", "where", "_sign"}
+IN_SHAPES = {"checked", "same_size", "_sign"}
 
 
 def lines_of(*nodes: ast.AST) -> set[int]:
@@ -24,7 +24,7 @@ def lines_of(*nodes: ast.AST) -> set[int]:
 
 
 def checks(node: ast.AST) -> bool:
-    """A statement that does nothing but check."""
+    """Whether a statement only checks."""
     if isinstance(node, ast.If):
         return not node.orelse and all(isinstance(one, ast.Raise) or checks(one) for one in node.body)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -33,11 +33,11 @@ def checks(node: ast.AST) -> bool:
 
 
 def lines_in(tree: ast.AST, in_shapes: bool) -> set[int]:
-    """The lines of a file that also does something else."""
+    """The checking lines of a file with other contents."""
     found: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
-            own = node.name.startswith("_check") or (in_shapes and node.name in DOOR)
+            own = node.name.startswith("_check") or (in_shapes and node.name in IN_SHAPES)
             found |= lines_of(node) if own else set()
             found |= lines_of(*(one for one in node.decorator_list if CHECK.match(ast.unparse(one))))
         elif isinstance(node, ast.stmt) and checks(node):

@@ -1,10 +1,10 @@
-"""Run a command and write down the processor time of everything that it started, browsers' own processes included.
+"""Run a command and record the processor time of all processes that it started, including those of browsers.
 
     python tools/counted.py FILE COMMAND...    the seconds go into FILE; ends as the command ends
 
 A shell's `time` counts only those processes whose parent waits for them. Here an orphan gets this program as its new
-parent (Linux; elsewhere orphans are not counted), which waits for it. What still runs LEFT seconds after the command
-has ended is ended, too, so nothing outlives a part of the tests.
+parent (Linux; elsewhere orphans are not counted), which waits for it. Processes that still run LEFT seconds after
+the end of the command are terminated, so none outlives a part of the tests.
 """
 
 import ctypes
@@ -25,17 +25,17 @@ class Process(NamedTuple):
     """A process that runs now."""
 
     parent: int
-    ended: bool  # and nobody has waited for it yet
-    seconds: float  # of the processor, with those of its children that have ended
+    ended: bool  # a zombie: its parent has not waited for it
+    seconds: float  # processor time, including children that have ended
 
 
 def processes() -> dict[int, Process]:
-    """All that run now, by number; none where there is no /proc."""
+    """All running processes by their id; empty without /proc."""
     tick, found = os.sysconf("SC_CLK_TCK"), {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = status.read_text().rpartition(")")[2].split()
-        except OSError:  # it ended meanwhile
+        except OSError:  # it has ended in the meantime
             continue
         seconds = sum(map(int, fields[11:15])) / tick
         found[int(status.parent.name)] = Process(int(fields[1]), fields[0] == "Z", seconds)
@@ -61,8 +61,7 @@ def children() -> list[int]:
 class Meter:
     """Seconds of the processor that this process and all that it started have used.
 
-    Looking through the processes takes some milliseconds: those that still run are looked at once in `every` seconds,
-    and when one has ended.
+    Reading all processes takes some milliseconds, so it is done every `every` seconds, and when a process has ended.
     """
 
     def __init__(self, every: float = 0.2) -> None:
@@ -79,7 +78,7 @@ class Meter:
 
 
 def reap() -> None:
-    """Wait for all orphans; those that are still there after a while are ended."""
+    """Wait for all orphans; terminate those that still run after a while."""
     until = time.monotonic() + LEFT
     while True:
         try:

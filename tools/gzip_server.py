@@ -1,4 +1,4 @@
-"""Serve a folder as a web host does, compressed, and keep an account of what was sent."""
+"""Serve a folder with compression, as a web host does, and record what was sent."""
 
 import gzip
 import threading
@@ -13,7 +13,7 @@ TEXTS = {".html", ".css", ".js", ".svg", ".json", ".txt", ".xml"}
 
 @lru_cache(maxsize=256)
 def compressed(path: Path, changed: float) -> bytes:
-    """A file as it travels; `changed` is its time, so that a newer file is read again."""
+    """The compressed file, cached; `changed` is its time, so that a changed file is read again."""
     content = path.read_bytes()
     return gzip.compress(content, 6, mtime=0) if path.suffix in TEXTS else content
 

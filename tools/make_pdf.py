@@ -1,7 +1,7 @@
 """Print the whole book into one PDF: `python tools/make_pdf.py`, after `make book`. It is tagged and has an outline.
 
-The parts are printed one after the other, each numbered from where the last one ends, and the table of contents, which
-has their numbers, at last; then they are joined. Printed at once, the whole book takes a browser several gigabytes.
+The parts are printed one by one, each numbered from where the last one ends. The table of contents needs the page
+numbers and is printed last; then all are joined. Printing the whole book at once takes a browser several gigabytes.
 """
 
 import asyncio
@@ -19,31 +19,33 @@ from set_address import wanted
 from single_page import ELSEWHERE, assemble, counting_from, with_numbers
 
 ROOT = Path(__file__).resolve().parent.parent
-SITE, PAGE = ROOT / "_build" / "html", ROOT / "_build" / "book.html"
-PDF = ROOT / "_build" / "downloads" / "attention-executed.pdf"
-LIMIT = 300.0  # seconds for printing one part; the longest takes a tenth of it
+BUILD = ROOT / "_build"
+SITE = BUILD / "html"
+PDF = BUILD / "downloads" / "attention-executed.pdf"
+LIMIT = 300.0  # seconds for one part; the longest one takes a tenth of it
 
 
 async def print_page(browser: Browser, html: str, pdf: Path) -> None:
-    """Print without scripts, so that each figure is the one that a page has without them."""
-    PAGE.write_text(html, encoding="utf-8")
+    """Print without scripts, so that interactive pictures are printed as static figures."""
+    page = BUILD / f"{pdf.stem}.html"  # kept: the tests read what was printed
+    page.write_text(html, encoding="utf-8")
     try:
         async with asyncio.timeout(LIMIT):
             context = await browser.new_context(java_script_enabled=False, color_scheme="light")
             opened = await context.new_page()
-            await opened.goto(PAGE.as_uri(), wait_until="load", timeout=0)
+            await opened.goto(page.as_uri(), wait_until="load", timeout=0)
             await opened.pdf(
                 path=pdf, print_background=True, prefer_css_page_size=True, tagged=True, outline=True
             )
             await context.close()
     except TimeoutError:
         raise SystemExit(
-            f"make pdf: {pdf.stem} was not printed within {LIMIT:g} seconds; it is {PAGE}"
+            f"make pdf: {pdf.stem} was not printed within {LIMIT:g} seconds; it is {page}"
         ) from None
 
 
 def page_numbers(pdf: Path) -> dict[str, int]:
-    """The page number of each place that a link of the document leads to, by its name."""
+    """The page number of each link target, by its name."""
     with pikepdf.open(pdf) as document:
         numbers: dict[Any, int] = {page.objgen: number for number, page in enumerate(document.pages, 1)}
         places = document.Root.get("/Dests", Dictionary())
@@ -69,10 +71,10 @@ def join(parts: list[Path], pdf: Path) -> None:
 
 
 def append(whole: Pdf, part: Pdf, prefix: str) -> None:
-    """Put a part behind the whole: its pages, tags, outline and the places that links lead to."""
+    """Append a part: its pages, tags, outline and link targets."""
     set_before_names(part, prefix)
     first = len(whole.pages)
-    whole.add_pages_from(part)  # before all that refers to pages
+    whole.add_pages_from(part)  # first, because the rest refers to pages
     append_tags(whole, whole.copy_foreign(part.Root.StructTreeRoot), first)
     append_outline(whole.Root.Outlines, whole.copy_foreign(part.Root.Outlines))
     if "/Dests" not in whole.Root:
@@ -94,7 +96,7 @@ def set_before_names(part: Pdf, prefix: str) -> None:
 
 
 def append_tags(whole: Pdf, tags: Any, first: int) -> None:
-    """The tags of the pages from `first` on; pages and links find theirs by numbers, which go on from the whole's."""
+    """Append the tags of the pages from `first` on; their numbers continue those of the document."""
     ours = whole.Root.StructTreeRoot
     after = int(ours.ParentTreeNextKey)
     for page in list(whole.pages)[first:]:
@@ -109,8 +111,8 @@ def append_tags(whole: Pdf, tags: Any, first: int) -> None:
     names = NameTree(ours.IDTree)
     for header in NameTree(tags.IDTree).values() if "/IDTree" in tags else ():
         names[str(header.ID)] = header
-    tags.K.S, tags.K.P = Name.Part, ours.K  # each was a Document
-    inside = ours.K.K if isinstance(ours.K.K, Array) else [ours.K.K]  # a single one stands without a list
+    tags.K.S, tags.K.P = Name.Part, ours.K  # the root of each part was a Document
+    inside = ours.K.K if isinstance(ours.K.K, Array) else [ours.K.K]  # a single child is not in a list
     ours.K.K = Array([*inside, tags.K])
 
 
@@ -130,7 +132,7 @@ def links(page: pikepdf.Page) -> list[Any]:
 
 
 def lead_inside(whole: Pdf) -> None:
-    """What led into another part leads to its place in the whole."""
+    """Turn links into other parts into links within the document."""
     for page in whole.pages:
         for link in links(page):
             address = str(link.get("/A", Dictionary()).get("/URI", ""))
@@ -148,7 +150,7 @@ def size(pdf: Path) -> str:
 
 
 def up_to_date() -> bool:
-    """Is the PDF younger than the pages and than what makes it?"""
+    """Whether the PDF is newer than the pages and the scripts that make it."""
     makers = [
         ROOT / "_toc.yml",
         *(ROOT / "tools" / name for name in ("make_pdf.py", "single_page.py", "pdf.css")),
@@ -160,6 +162,8 @@ def up_to_date() -> bool:
 async def make() -> None:
     front, *parts = assemble(ROOT, SITE, wanted()["site"])
     PDF.parent.mkdir(parents=True, exist_ok=True)
+    for old in BUILD.glob("part-*.html"):
+        old.unlink()
     with tempfile.TemporaryDirectory() as folder:
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=chromium.PATH, args=chromium.ARGUMENTS)

@@ -1,7 +1,7 @@
-"""Put together what is published, in _build/site: the built book, and in downloads/ its PDF and its archive.
+"""Assemble the published site in _build/site: the built book, and in downloads/ its PDF and its archive.
 
-The pages name the downloads by their published addresses, so that no link is dead in a plain `make book`. Here they
-become links within the site, with the size that each file has.
+The pages link to the downloads by their published addresses, so that no link is dead in a plain `make book`. Here these
+become links within the site, with the size of each file.
 """
 
 import re
@@ -22,7 +22,7 @@ def size(file: Path) -> str:
 
 
 def with_sizes(html: str, depth: int, address: str, sizes: dict[str, str]) -> str:
-    """A page, `depth` folders down, whose links to the downloads stay within the site and say how large they are."""
+    """A page, `depth` folders down, whose links to the downloads are relative and followed by the file size."""
     for name, text in sizes.items():
         link = re.compile(rf'href="{re.escape(address)}downloads/{re.escape(name)}"([^>]*>)(.*?)</a>', re.S)
         html = link.sub(rf'href="{"../" * depth}downloads/{name}"\1\2 ({text})</a>', html)

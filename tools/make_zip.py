@@ -1,6 +1,6 @@
-"""Pack the built book for reading without a network: unpack it anywhere and open `index.html`.
+"""Pack the built book for reading offline: unpack it anywhere and open `index.html`.
 
-Equal books give equal archives: the files stand in order and carry one date.
+Equal books give equal archives: the files are sorted and have one fixed date.
 """
 
 import sys
@@ -12,7 +12,7 @@ SITE = ROOT / "_build" / "html"
 ZIP = ROOT / "_build" / "downloads" / "attention-executed.zip"
 FOLDER = "attention-executed"
 DATE = (2026, 1, 1, 0, 0, 0)
-# What only a server or the next build has a use for.
+# Files that only a server or the next build needs.
 LEFT_OUT = (".buildinfo", "objects.inv", "404.html", "sitemap.xml", "robots.txt", ".nojekyll")
 
 

@@ -1,6 +1,6 @@
-"""The edits of the mathematics: a table of rules, each of which looks at one place of the tree and yields new nodes.
+"""Rules for edits of the mathematics; each gets one node of the syntax tree and yields edited ones.
 
-Annotations, messages and the rules of the wrong call stay as they are: other tests hold them.
+Annotations, error messages and checks of arguments are not edited: other tests cover them.
 """
 
 import ast
@@ -37,7 +37,7 @@ LEFT_OUT = {"mask", "bias", "causal", "initial", "keepdims", "where", "cache", "
 
 
 def is_mathematics(place: Place) -> bool:
-    """Whether a place and what is in it may be edited."""
+    """Whether a node and its children may be edited."""
     parent, node = place.parent, place.node
     if isinstance(parent, ast.FunctionDef) and place.field != "body":
         return False
@@ -49,13 +49,13 @@ def is_mathematics(place: Place) -> bool:
 
 
 def is_check(node: ast.AST) -> bool:
-    """Rules of the wrong call."""
+    """Whether a node is a check of arguments."""
     match node:
         case ast.FunctionDef(name=name):
             return name.lstrip("_").startswith("check")
         case ast.If(body=body):
             return any(isinstance(statement, ast.Raise) for statement in body)
-        case ast.keyword(arg="strict"):  # of zip
+        case ast.keyword(arg="strict"):  # strict=True of zip
             return True
         case ast.Call(func=func):
             return ast.unparse(func).startswith("rules.")
@@ -63,13 +63,13 @@ def is_check(node: ast.AST) -> bool:
 
 
 def is_free(place: Place) -> bool:
-    """A length that reshape works out: any negative number says so."""
+    """Whether this is the -1 of a reshape: any negative number means the same."""
     node = place.node
     negative = isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
     return negative and place.field == "args" and called(place.parent) == "reshape"
 
 
-# The rules, in the order in which they are made at one place.
+# The rules, in the order in which they are applied to one node.
 
 
 def turned_condition(place: Place) -> Iterator[ast.AST]:
@@ -79,14 +79,14 @@ def turned_condition(place: Place) -> Iterator[ast.AST]:
 
 
 def swapped_results(place: Place) -> Iterator[ast.AST]:
-    """The second of two results first."""
+    """Swap two results."""
     node = place.node
     if isinstance(place.parent, ast.Return) and isinstance(node, ast.Tuple) and len(node.elts) == 2:
         yield ast.Tuple(node.elts[::-1], ast.Load())
 
 
 def other_operator(place: Place) -> Iterator[ast.AST]:
-    """Minus for plus and the like; and the left side alone."""
+    """Minus for plus and so on; and the left operand alone."""
     node = place.node
     if not isinstance(node, ast.BinOp):
         return
@@ -97,7 +97,7 @@ def other_operator(place: Place) -> Iterator[ast.AST]:
 
 
 def other_comparison(place: Place) -> Iterator[ast.AST]:
-    """A bound that is or is not its own, and unequal for equal."""
+    """< for <= and so on, and unequal for equal."""
     node = place.node
     other = OTHER_COMPARE.get(type(node.ops[0])) if isinstance(node, ast.Compare) else None
     if isinstance(node, ast.Compare) and other and len(node.ops) == 1:
@@ -105,7 +105,7 @@ def other_comparison(place: Place) -> Iterator[ast.AST]:
 
 
 def without_sign(place: Place) -> Iterator[ast.AST]:
-    """A minus or a `not` left out; of a negative number the number's own edit is enough."""
+    """Remove a minus or a `not`; negative numbers are edited by `other_number`."""
     node = place.node
     if not isinstance(node, ast.UnaryOp) or isinstance(node.operand, ast.Constant):
         return
@@ -114,7 +114,7 @@ def without_sign(place: Place) -> Iterator[ast.AST]:
 
 
 def other_number(place: Place) -> Iterator[ast.AST]:
-    """A whole number one larger, another one doubled, True for False."""
+    """An integer plus one, another number doubled, True for False."""
     value = place.node.value if isinstance(place.node, ast.Constant) else None
     if isinstance(value, bool):
         yield ast.Constant(not value)
@@ -125,7 +125,7 @@ def other_number(place: Place) -> Iterator[ast.AST]:
 
 
 def other_function(place: Place) -> Iterator[ast.AST]:
-    """The mean for the sum and the like; what a root is taken of, for the root."""
+    """The mean for the sum and so on; the argument of a root for the root."""
     node = place.node
     if not isinstance(node, ast.Call):
         return
@@ -142,7 +142,7 @@ def other_function(place: Place) -> Iterator[ast.AST]:
 
 
 def without_argument(place: Place) -> Iterator[ast.AST]:
-    """A mask, a bias and the like left out, where it is not the first of several arguments."""
+    """Remove a mask, a bias or another argument, unless it is the first of several."""
     node = place.node
     if not isinstance(node, ast.Call):
         return
@@ -165,7 +165,7 @@ RULES: tuple[Callable[[Place], Iterator[ast.AST]], ...] = (
 
 
 def edits(places: Iterable[Place]) -> Iterator[tuple[Place, ast.AST]]:
-    """All edits of these places that the rules make and that change something."""
+    """All edits of these nodes by the rules, without those that change nothing."""
     for place in places:
         for new in (new for rule in RULES for new in rule(place)):
             if ast.dump(new) != place.text:

@@ -1,9 +1,9 @@
 """Single edits of the mathematics that a test must notice: `make mutants`, or `python tools/mutants.py --sample 60`.
 
 A mutant is one file with one edit: a sign, a factor, an order, an axis, a comparison, an argument left out
-(`mutant_rules.py`). The tests that import the file are run on a copy with the edit; a mutant that they let pass has
-survived. Those that compute the same (equivalent mutants) are listed with a reason in `equivalent_mutants.yml`. All
-are written to `_build/edits/mutants.jsonl`, the survivors and the dearest are printed.
+(`mutant_rules.py`). The tests that import the file are run on a copy with the edit; a mutant survives if they all
+pass. Those that compute the same (equivalent mutants) are listed with a reason in `equivalent_mutants.yml`. All are
+written to `_build/edits/mutants.jsonl`; the survivors and the slowest are printed.
 
     python tools/mutants.py --sample 60 --seed 1               60 of all
     python tools/mutants.py attnlib/reference/ops.py           all of a file
@@ -51,7 +51,7 @@ SLOW = {
     "test_bad_input",
     "test_exercises_grade",
     "test_fit",
-    "test_own",
+    "test_train_command",
 }
 
 
@@ -86,7 +86,7 @@ def mutants_of(file: str) -> Iterator[Mutant]:
 def tests_of(file: str) -> list[str]:
     """The test files of the module's name, those that import it, and those of the modules that import it.
 
-    A module that has none of these has the tests of the modules that import it. No slow sweeps over everything.
+    A module without any of these gets the tests of the modules that import it. Slow tests of everything are left out.
     """
     stem, users = Path(file).stem, importers(file, "attnlib")
     named = {f"tests/test_{one}.py" for one in (stem, *(Path(user).stem for user in users))}
@@ -117,19 +117,19 @@ def importers(file: str, room: str) -> list[str]:
 
 def noticed(file: str) -> str:
     """In a process on the copy: the first test of the file that fails, empty if all pass."""
-    own, *others = tests_of(file)  # the others are not even collected if its own notice
+    own, *others = tests_of(file)  # the others are not collected if the file's own tests fail
     chosen = ["-m", "not training", "--doctest-modules"]
     return first_failure([*chosen, file, own]) or (first_failure([*chosen[:2], *others]) if others else "")
 
 
 def run_tests(file: str, copy: Copy) -> tuple[str, float]:
-    """What fails on the copy as it is, and the seconds that it took."""
+    """The test that fails on the copy as it is, and the seconds of the run."""
     ended = copy.run(functools.partial(noticed, file))
     return ended.how or ended.value, ended.seconds
 
 
 def tried(mutant: Mutant, copy: Copy, known: Mapping[Any, str]) -> Tried:
-    """What noticed the edit, and what it cost."""
+    """The test that noticed the edit, and its seconds."""
     with copy.edited(mutant.file, mutant.edited()):
         row = mutant.row(*run_tests(mutant.file, copy))
     return row._replace(reason="" if row.noticed else known.get((mutant.file, row.before, row.after), ""))

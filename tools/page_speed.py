@@ -2,8 +2,8 @@
 
 Each page is opened three times with an empty cache, through a server that compresses; the medians are printed and
 stored. `done` is when the page, its fonts and its scripts are there and the browser has nothing left to do. The
-heaviest page is opened again with the processor slowed four times. CLS counts what moves while loading and on the way
-down.
+heaviest page is opened again with the processor slowed four times. CLS (cumulative layout shift) is measured while
+the page loads and while it is scrolled down.
 """
 
 import os
@@ -33,7 +33,7 @@ OBSERVE = """
   new PerformanceObserver(list => { for (const e of list.getEntries()) if (!e.hadRecentInput) moved += e.value; })
     .observe({type: 'layout-shift', buffered: true});
 """
-# The browser may be idle before it has painted: whoever asks waits for the first paint too.
+# The browser may be idle before it has painted, so the first paint is waited for, too.
 DONE = """async () => {
   const painted = new Promise((done, fail) => {
     setTimeout(() => fail(Error('nothing painted in 20 s')), 20000);
@@ -47,9 +47,9 @@ DONE = """async () => {
   const idle = performance.now(), FCP = await painted;
   return {FCP, done: Math.max(idle, FCP)};
 }"""
-# From screen to screen. What comes when it is nearly in view (fonts, images, pictures to move) is waited for before
-# the next, for 5 s on a whole page: what never comes is found elsewhere. The second frame shows what the first one set
-# off. A browser without a screen may stop giving frames: then a second goes by, and the rest goes on.
+# Scroll screen by screen. Fonts, images and explorables that load when they come into view are waited for, at most 5 s
+# a page; other tests find what never loads. Two frames, because the first one may start changes that the second shows.
+# A headless browser may stop producing frames: after a second without one the script goes on.
 SCROLL = """async () => {
   const frame = () => new Promise(done => { requestAnimationFrame(done); setTimeout(done, 1000); });
   const inView = e => { const box = e.getBoundingClientRect(); return box.bottom > 0 && box.top < innerHeight; };
@@ -69,13 +69,13 @@ SCROLL = """async () => {
 
 
 def pages() -> list[str]:
-    """The book's pages, by their address below _build/html; index.html and the old addresses only lead on."""
+    """The addresses of the book's pages below _build/html, without those that only redirect."""
     found = sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*.html"))
     return [name for name in found if not name.startswith("_") and not LEADS_ON.search(head_of(name))]
 
 
 def head_of(name: str) -> str:
-    """The beginning of a page, where it says what kind it is."""
+    """The beginning of a page, with its meta elements."""
     with (SITE / name).open(encoding="utf8") as page:
         return page.read(6000)
 
@@ -146,9 +146,7 @@ def main() -> int:
     data = {"machine": told, "limits": LIMITS, "pages": seen, "slower": {"times": SLOWER, heaviest: slowed}}
     seconds = time.perf_counter() - began
     if not sys.argv[1:]:
-        save_result(
-            "page-speed", data, seeds=(), command="make speed", seconds=seconds, folder=ROOT / "results"
-        )
+        save_result("page-speed", data, seeds=(), command="python tools/page_speed.py", seconds=seconds)
     return 0
 
 

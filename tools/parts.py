@@ -1,10 +1,10 @@
-"""Run parts of the Makefile one after the other, and say at the end how each went and what it cost.
+"""Run parts of the Makefile one by one, and print at the end how each ended and how long it took.
 
     python tools/parts.py lint unit        what `make lint` and `make unit` do; `make test` names all of its parts
-    python tools/parts.py types+doctests   both at once, each on one core; what the second prints comes behind the first
+    python tools/parts.py types+doctests   both at once, each on one core; output in this order
 
-All parts run, also after one that failed, so that a run shows everything there is to mend. A test that failed is tried
-once more alone at the end: if it passes then, something beside it disturbed it. That is a fault, too, and is named.
+All parts run, also after one that failed, so that one run shows everything that has to be fixed. A failed test is tried
+once more alone at the end. If it then passes, other tests disturbed it; that counts as a failure, too, and is reported.
 """
 
 import os
@@ -21,7 +21,7 @@ import user_folders
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTED = Path(__file__).with_name("counted.py")
-MOST_ALONE = 20  # more failures than these are no disturbance
+MOST_ALONE = 20  # with more failures than these, disturbance is not the reason
 NOTEBOOK = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with=tests/nbval_sanitize.cfg"]
 
 
@@ -32,11 +32,11 @@ class Part(NamedTuple):
     passed: bool
     seconds: float
     processor: float  # seconds of all its processes together
-    said: bytes = b""  # what is still to be printed
+    said: bytes = b""  # output that is not yet printed
 
 
 def run(names: str) -> list[Part]:
-    """A part; or several at once, of which the first prints as it goes and the others when all have ended."""
+    """Run a part; or several at once: the first prints immediately, the others when all have ended."""
     with ThreadPoolExecutor() as together:
         running = [together.submit(run_one, name, i > 0) for i, name in enumerate(names.split("+"))]
     parts = [one.result() for one in running]
@@ -80,7 +80,7 @@ def clock(seconds: float) -> str:
 
 
 def alone(failed: list[str]) -> list[str]:
-    """Which of the tests that failed pass when nothing runs beside them, each with all of its notebook's cells."""
+    """The failed tests that pass when they run alone; of a notebook all cells are run."""
     files = list(dict.fromkeys(name.partition("::")[0] if ".ipynb" in name else name for name in failed))
     passed = []
     for name in files[:MOST_ALONE]:

@@ -1,7 +1,7 @@
-"""Run the notebooks under other arithmetics: another processor adds the same numbers in another order.
+"""Run the notebooks with other instruction sets and numbers of threads, whose sums differ in the last bits.
 
     python tools/portable.py               every notebook under every arithmetic
-    python tools/portable.py --sample      three notebooks, each under one; which ones, the commit decides
+    python tools/portable.py --sample      three notebooks, each under one arithmetic, chosen by the commit
 
 Each arithmetic is a setting of the libraries that compute (PyTorch, MKL, oneDNN, OpenBLAS, NumPy): older instruction
 sets, and one or two threads. The outputs are compared as in `make notebooks`, with the tolerances that cells state.
@@ -68,7 +68,7 @@ def commit(root: Path = ROOT) -> int:
 
 
 def sample(paths: list[Path], turn: int) -> list[Run]:
-    """One notebook for each arithmetic; from turn to turn each notebook meets each arithmetic.
+    """One notebook for each arithmetic; over successive turns each notebook gets each arithmetic.
 
     >>> [(run.arithmetic, str(run.notebooks[0])) for run in sample([Path("a"), Path("b"), Path("c"), Path("d")], 2)]
     [('SSE, 1 thread', 'c'), ('SSE 4.2, 2 threads', 'd'), ('AVX2, 2 threads', 'a')]
@@ -77,7 +77,7 @@ def sample(paths: list[Path], turn: int) -> list[Run]:
 
 
 def execute(run: Run) -> tuple[bool, str]:
-    """Compare the outputs; whether all are as stored, and one line that says how it went."""
+    """Compare the outputs with the stored ones; returns whether all agree, and one line of summary."""
     started = time.perf_counter()
     together = ["-n", "2", "--dist", "loadscope"] if len(run.notebooks) > 1 else []
     command = [sys.executable, "-m", "pytest", *together, *COMPARE]

@@ -1,10 +1,10 @@
-"""A pytest plugin that writes down how each test went, for the table at the end of `make test`.
+"""A pytest plugin that records the result and time of each test, for the table at the end of `make test`.
 
 The file named by the environment variable TEST_RECORD gets one line a test: its name, its seconds on the clock and of
-all processors, and whether it passed. A test is its preparation, its call and what it takes down; workers send theirs
-to the one that writes. `make test` leaves its record in _build/tests.jsonl.
+all processors, and whether it passed. The time of a test includes its setup and teardown; worker processes send
+theirs to the main one, which writes the file. `make test` leaves its record in _build/tests.jsonl.
 
-    python tools/recorder.py       the files of tests by the processors' time that they took, from that record
+    python tools/recorder.py       from that record the test files by their processor time
 """
 
 import json
@@ -21,7 +21,7 @@ RECORD = Path(__file__).resolve().parent.parent / "_build" / "tests.jsonl"
 
 
 class Went(NamedTuple):
-    """How one test went."""
+    """The result of one test."""
 
     name: str
     seconds: float
@@ -34,7 +34,7 @@ class Went(NamedTuple):
 
 
 class Metered:
-    """Adds to the last report of each test what its processes have used since the test before."""
+    """Adds to the last report of each test the processor time since the test before."""
 
     def __init__(self) -> None:
         self.meter = Meter()
@@ -45,7 +45,10 @@ class Metered:
         report = yield
         if call.when == "teardown":
             now = self.meter.read()
-            report.processor, self.before = max(now - self.before, 0.0), now  # a browser that ended is gone
+            report.processor, self.before = (
+                max(now - self.before, 0.0),
+                now,
+            )  # a browser that has ended is no longer counted
         return report
 
 
@@ -72,7 +75,7 @@ class Recorder:
 
 
 def register(config: Any) -> None:
-    """Record this session, if anybody asked for it; the workers of a session measure and do not write."""
+    """Record this session if TEST_RECORD is set; its worker processes measure, but do not write."""
     if path := os.environ.get(VARIABLE):
         config.pluginmanager.register(Metered())
         if not hasattr(config, "workerinput"):

@@ -1,7 +1,7 @@
-"""Put the present scripts of the pictures to move into the notebooks: `python tools/refresh_explorables.py`.
+"""Put the current scripts of the explorables into the notebooks: `python tools/refresh_explorables.py`.
 
-A notebook stores the script, style, question and size of each picture. After a change to these alone nothing else in
-the notebook would come out differently, so no cell is run.
+A notebook stores the script, style, question and size of each explorable. If only these have changed, no other output
+changes, so no cell is run.
 """
 
 import json
@@ -14,13 +14,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def current(kind: type[Explorable]) -> dict:
-    """What a stored picture of this kind should hold."""
+    """The state that a stored explorable of this kind should have."""
     own = vars(kind)
     return {"_esm": own["_esm"], "_css": own["_css"], "question": kind.QUESTION, "size": list(kind.SIZE)}
 
 
 def refreshed(text: str) -> str:
-    """The text of a notebook with the present scripts in it."""
+    """The text of a notebook with the current scripts."""
     notebook = json.loads(text)
     for stored in notebook["metadata"].get("widgets", {}).values():
         for model in stored["state"].values():

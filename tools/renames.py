@@ -1,8 +1,8 @@
 """Names that changed, in the notebooks: `python tools/renames.py` puts the new ones in, `--since COMMIT` shows that
 nothing else of their code, and nothing of their outputs, has changed since then.
 
-The names are data, `docs/renames/*.yml`: was, now, and the kind. A module and a name are replaced where they stand as
-whole words, a name only in notebooks that import it; an attribute behind a dot; an argument in the calls of `of`.
+The names are data, `docs/renames/*.yml`: was, now, and the kind. A module and a name are replaced as whole
+words, a name only in notebooks that import it; an attribute after a dot; an argument in calls of the functions `of`.
 """
 
 import argparse
@@ -25,7 +25,7 @@ KINDS = ("module", "name", "attribute", "argument")
 
 @dataclass(frozen=True)
 class Rename:
-    """One name: what it was, what it is, and where it stands."""
+    """One renamed name: the old and the new one, and its kind."""
 
     kind: str
     was: str
@@ -69,22 +69,34 @@ def imports(code: str) -> str:
 
 
 def parsed(code: str) -> ast.Module:
-    """The code without the lines that only a notebook understands."""
+    """The syntax tree of the code, without magics and shell commands."""
     return ast.parse(re.sub(r"^(\s*)[%!].*$", r"\1pass", code, flags=re.M))
 
 
 def in_calls(code: str, one: Rename) -> str:
-    """The code with one argument of some functions under its new name."""
-    lines = code.splitlines(keepends=True)
-    found = [
-        (keyword.lineno, keyword.col_offset)
-        for call in ast.walk(parsed(code))
+    """The code with one argument of some functions under its new name, also in a dictionary that a call unpacks.
+
+    >>> in_calls('o = {"a": 1}\\nf(**o)', Rename("argument", "a", "b", of=("f",)))
+    'o = {"b": 1}\\nf(**o)'
+    """
+    lines, tree = code.splitlines(keepends=True), parsed(code)
+    keywords = [
+        keyword
+        for call in ast.walk(tree)
         if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in one.of
         for keyword in call.keywords
-        if keyword.arg == one.was
+    ]
+    found = [(keyword.lineno, keyword.col_offset) for keyword in keywords if keyword.arg == one.was]
+    unpacked = {ast.unparse(keyword.value) for keyword in keywords if keyword.arg is None}
+    found += [
+        (key.lineno, key.col_offset + 1)  # after the quotation mark
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and unpacked & {ast.unparse(target) for target in node.targets}
+        for key in (node.value.keys if isinstance(node.value, ast.Dict) else [])
+        if isinstance(key, ast.Constant) and key.value == one.was
     ]
     for line, column in sorted(found, reverse=True):
-        raw = lines[line - 1].encode()  # an offset counts bytes
+        raw = lines[line - 1].encode()  # ast counts columns in bytes
         lines[line - 1] = (raw[:column] + one.now.encode() + raw[column + len(one.was.encode()) :]).decode()
     return "".join(lines)
 
@@ -115,7 +127,7 @@ def code_of(notebook: Any) -> list[str]:
 
 
 def outputs_hash(notebook: Any) -> str:
-    """One number for all that a notebook shows."""
+    """A hash of all outputs of a notebook."""
     shown = [cell["outputs"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
 

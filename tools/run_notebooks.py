@@ -22,7 +22,7 @@ CELL_TIMEOUT = 300
 
 
 def tidy(notebook: Any) -> None:
-    """Take out of an executed notebook all that differs between two equal runs; what it says of itself stays."""
+    """Remove from an executed notebook all that differs between two equal runs; its own metadata are kept."""
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
@@ -35,7 +35,7 @@ def tidy(notebook: Any) -> None:
 
 
 def merge_streams(outputs: list[Any]) -> list[Any]:
-    """Printed text as one block per run of lines, however the kernel happened to flush it."""
+    """Printed text as one block per run of lines, independent of when the kernel flushed it."""
     merged: list[Any] = []
     for output in outputs:
         last = merged[-1] if merged else None
@@ -52,7 +52,7 @@ def merge_streams(outputs: list[Any]) -> list[Any]:
 
 
 def name_widgets_in_order(text: str) -> str:
-    """Replace the random ids of widget models by their order: views as they are shown, then what these refer to."""
+    """Replace the random ids of widget models by numbers: first those that are shown, then those they refer to."""
     order: dict[str, str] = {}
     names = re.findall(r'"model_id": "([0-9a-f]{32})"', text)
     notebook = json.loads(text)

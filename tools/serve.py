@@ -1,4 +1,4 @@
-"""Serve the built book on localhost, or say in one sentence why not."""
+"""Serve the built book on localhost, or print in one sentence why that fails."""
 
 import argparse
 import errno

@@ -15,7 +15,7 @@ CURRENT = ROOT / "_config.yml"
 
 
 def wanted(root: Path = ROOT) -> dict[str, str]:
-    """The address that publish.toml asks for, checked."""
+    """The address in publish.toml, checked."""
     address = tomllib.loads((root / "publish.toml").read_text(encoding="utf-8"))
     if address["repository"].count("/") != 1:
         raise SystemExit(f"publish.toml: repository must read OWNER/NAME; got {address['repository']!r}.")
@@ -27,7 +27,7 @@ def wanted(root: Path = ROOT) -> dict[str, str]:
 
 
 def current(root: Path = ROOT) -> dict[str, str]:
-    """The address that the files hold now."""
+    """The address that is in the files now."""
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
     repository = config["repository"]
     return {
@@ -38,7 +38,7 @@ def current(root: Path = ROOT) -> dict[str, str]:
 
 
 def tracked_text_files(root: Path = ROOT) -> list[Path]:
-    """Every file under version control that is text."""
+    """Every text file under version control."""
     names = subprocess.run(
         ["git", "ls-files", "-z"], cwd=root, check=True, capture_output=True, text=True
     ).stdout

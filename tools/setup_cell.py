@@ -1,6 +1,6 @@
-"""Give every notebook the setup cell that `book/setup-cell.py` holds: `python tools/setup_cell.py`, or `make cell`.
+"""Write the setup cell of `book/setup-cell.py` into every notebook: `python tools/setup_cell.py`, or `make cell`.
 
-It is the first code cell. It stores no output, so nothing has to run again; nothing else in a notebook is touched.
+It is the first code cell. It stores no output, so no notebook has to run again; nothing else is changed.
 """
 
 import sys
@@ -18,7 +18,7 @@ def setup_text(root: Path = ROOT) -> str:
 
 
 def give(path: Path, text: str) -> bool:
-    """Write `text` into the notebook's setup cell; says whether that changed the file."""
+    """Write `text` into the notebook's setup cell; returns whether the file changed."""
     before = path.read_text(encoding="utf-8")
     notebook = nbformat.reads(before, as_version=4)
     first = next(cell for cell in notebook.cells if cell.cell_type == "code")

@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "book" / "_static" / "shots"
 SITE = ROOT / "_build" / "html"
 COLOURS = 32  # of a picture
-CHANGED = 24  # grey levels by which a changed word differs, and other smoothing does not
-# A box that begins between two dots would be one dot higher in some pictures: it is moved onto whole ones.
+CHANGED = 24  # difference in grey levels that a changed word exceeds, and other font smoothing does not
+# A box that begins between two pixels is one pixel higher in some pictures, so it is moved to whole pixels.
 ON_WHOLE_DOTS = """e => {
   const top = e.getBoundingClientRect().top;
   Object.assign(e.style, { position: "relative", top: `${Math.round(top) - top}px` });
@@ -26,7 +26,7 @@ SETTLED = "() => document.fonts.ready.then(() => new Promise(done => setTimeout(
 
 
 class Shot(NamedTuple):
-    """A part of a page: an element, cut to a height if there is one."""
+    """A part of a page: an element, cropped to a height if one is given."""
 
     page: str
     element: str
@@ -39,7 +39,7 @@ SHOTS = {
     "claim": Shot(CHAPTER, "#c047"),
     "exercise": Shot(CHAPTER, "#ex-foundations-attention-loops"),
 }
-COLOURS_OF_THE_PAGE = {"light": "", "dark": "-dark"}  # and the end of the picture's name
+COLOURS_OF_THE_PAGE = {"light": "", "dark": "-dark"}  # each with its suffix of the file name
 
 
 def stored(name: str, colours: str) -> Path:
@@ -47,7 +47,7 @@ def stored(name: str, colours: str) -> Path:
 
 
 def opened(browser: Any, colours: str) -> Any:
-    """A page of 1280 pixels, with two dots to each pixel."""
+    """A page 1280 pixels wide, at twice the resolution."""
     size = {"width": 1280, "height": 900}
     context = browser.new_context(
         viewport=size, device_scale_factor=2, color_scheme=colours, reduced_motion="reduce"
@@ -56,7 +56,7 @@ def opened(browser: Any, colours: str) -> Any:
 
 
 def take(page: Any, origin: str, shot: Shot) -> Image.Image:
-    """The picture, in few colours."""
+    """The picture, reduced to few colours."""
     page.goto(origin + shot.page)
     return picture(page, shot)
 
@@ -64,7 +64,7 @@ def take(page: Any, origin: str, shot: Shot) -> Image.Image:
 def picture(page: Any, shot: Shot) -> Image.Image:
     """The picture of a page that is open."""
     element = page.locator(shot.element).first
-    for _ in range(2):  # what stands above may get its height only when it comes near
+    for _ in range(2):  # content above may get its height only when scrolled near
         element.scroll_into_view_if_needed()
         page.evaluate(SETTLED)
     if shot.height is None:
@@ -78,13 +78,13 @@ def picture(page: Any, shot: Shot) -> Image.Image:
 
 
 def grey(image: Image.Image) -> np.ndarray:
-    """A small grey copy, each number the mean of 16 by 16 dots: a word counts, the smoothing of a letter does not."""
+    """A small grey copy, the mean of each 16 by 16 pixels: it shows changed words, but not font smoothing."""
     small = image.convert("L").resize((image.width // 4, image.height // 4), Image.Resampling.BOX)
     return np.asarray(small.resize((small.width // 4, small.height // 4), Image.Resampling.BOX), dtype=float)
 
 
 def stale(file: Path, now: Image.Image) -> bool:
-    """Does the stored picture show something else than the page does now?"""
+    """Whether the stored picture differs from the page."""
     if not file.exists():
         return True
     before, after = grey(Image.open(file)), grey(now)

@@ -2,7 +2,7 @@
 what they show.
 
 What only works on a screen is left out: folded code (the drawing of figures), hints, forms and scripts. Other folds are
-open. The solutions stand at the back, and each exercise points to its own.
+open. The solutions are at the end, and each exercise links to its own.
 """
 
 import posixpath
@@ -23,7 +23,7 @@ ON_SCREEN_ONLY = (
 )
 REFERS_TO_IDS = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
 HEADINGS = re.compile(r"h[1-5]")
-ELSEWHERE = "another-part:"  # what a link into another part begins with, until the parts are joined
+ELSEWHERE = "another-part:"  # prefix of links into other parts, until the parts are joined
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class Page:
 
     @property
     def key(self) -> str:
-        """What the ids of this page begin with."""
+        """The prefix of the ids of this page."""
         return re.sub(r"\W+", "-", self.name.removeprefix("book/"))
 
 
 def contents(root: Path) -> list[Page]:
-    """The pages in the order of _toc.yml, the solutions at the back."""
+    """The pages in the order of _toc.yml, the solutions last."""
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     pages = [Page(toc["root"], "")]
     for part in toc["parts"]:
@@ -79,7 +79,7 @@ def assemble(root: Path, site: Path, address: str) -> list[str]:
 
 
 def lead_elsewhere(texts: list[tuple[str | None, Tag]], pages: list[Page]) -> dict[str, list[str]]:
-    """Mark the links of each text, given with its part, that lead into another; return where each part is led to."""
+    """Mark links into other parts, in texts given with their parts; returns the link targets in each part."""
     part_of = {page.key: page.part for page in pages}
     asked: dict[str, set[str]] = {page.part: set() for page in pages}
     for part, text in texts:
@@ -93,13 +93,13 @@ def lead_elsewhere(texts: list[tuple[str | None, Tag]], pages: list[Page]) -> di
 
 
 def places(names: list[str]) -> str:
-    """Chromium stores a place only where the same document links to it: links that nobody sees."""
+    """Hidden links, because Chromium stores a target only if the same document links to it."""
     links = "".join(f'<a href="#{name}"></a>' for name in names)
     return f"<nav hidden>{links}</nav>\n"
 
 
 def article(site: Path, page: Page, pages: list[Page], address: str) -> Tag:
-    """The text of one page, made fit to stand beside the others."""
+    """The text of one page, adapted to the single document."""
     soup = BeautifulSoup((site / f"{page.name}.html").read_text(encoding="utf-8"), "html.parser")
     text = soup.select_one("article.bd-article")
     if text is None:
@@ -116,7 +116,7 @@ def article(site: Path, page: Page, pages: list[Page], address: str) -> Tag:
 
 
 def point_to_solutions(text: Tag) -> None:
-    """An exercise shows, instead of its folded solution, a link to the back of the book."""
+    """Replace the folded solution of each exercise by a link to the end of the book."""
     for frame in text.find_all(class_="frame-exercise"):
         link = frame.select_one('a[href*="#solution-"]')
         if link is None:
@@ -208,7 +208,7 @@ def counting_from(html: str, number: int) -> str:
 
 
 def running_head(page: Page, title: str) -> str:
-    """The title of a page stands above each sheet that it fills."""
+    """A style that prints the title of a page at the top of each of its sheets."""
     words = title.replace("\\", "").replace('"', "”")
     return f'@page of-{page.key} {{ @top-right {{ content: "{words}" }} }}\n'
 

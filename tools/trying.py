@@ -1,8 +1,7 @@
-"""Edits are tried: each in a process of its own, on a copy of the tree, and for a limited time.
+"""Try edits, each in its own process, on a copy of the tree, and with a time limit.
 
-The copy is made once. Programs that a test starts see the edit as well, for they start in the copy. An edited file has
-no compiled form: those that were copied with it are removed, and no process writes one. So no edit can be hidden by
-the compiled form of the file before it.
+The copy is made once. Programs that a test starts see the edit, too, because they start in the copy. Compiled files
+(.pyc) of an edited file are removed, and none is written, so that no process can run the code of before the edit.
 """
 
 import contextlib
@@ -18,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-LIMIT = 180  # seconds for one edit, also on a busy machine; an endless loop is noticed, too
+LIMIT = 180  # seconds for one edit, also on a busy machine; so an endless loop is noticed
 LEFT = (
     "_build",
     "_vendor",
@@ -26,13 +25,13 @@ LEFT = (
     "build",
     "dist",
     "shots",
-)  # not copied, nor what begins with a dot
+)  # not copied, like everything that begins with a dot
 OURS = ("attnlib", "book", "tests", "tools", "experiments", "benchmarks", "conftest.py")
 QUIET = ("-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist")
 
 
 class Ended(NamedTuple):
-    """How some work in a process of its own ended: what it returned, or else why it did not; and what it cost."""
+    """The result of work in its own process: what it returned, or why it did not, and its seconds."""
 
     value: Any
     seconds: float
@@ -59,7 +58,7 @@ class Copy:
             write(target, before)
 
     def run(self, work: Callable[[], Any], limit: float = LIMIT) -> Ended:
-        """Do some work in a process that knows no module of the project yet; what it starts ends with it."""
+        """Do some work in a process that has not imported the project yet; processes that it starts end with it."""
         context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         ours, theirs = context.Pipe(duplex=False)
         start = time.monotonic()
@@ -84,13 +83,13 @@ def left_out(folder: str, names: list[str]) -> list[str]:
 
 
 def copied(file: str, target: str) -> None:
-    """Copy one file with its time, which what is compiled of it names; one that has gone meanwhile is none."""
+    """Copy one file with its time, on which its compiled form depends; a file that has vanished is skipped."""
     with contextlib.suppress(FileNotFoundError):
         shutil.copy2(file, target)
 
 
 def write(target: Path, content: bytes) -> None:
-    """Write a file of the copy and remove what was compiled of it."""
+    """Write a file of the copy and remove its compiled form."""
     target.write_bytes(content)
     for compiled in (target.parent / "__pycache__").glob(f"{target.stem}.*.pyc"):
         compiled.unlink()
@@ -103,8 +102,8 @@ def copy_of(root: Path) -> Copy:
 
 
 def warm() -> None:
-    """Import what is slow and not edited once; the processes inherit it."""
-    os.environ["OMP_NUM_THREADS"] = "1"  # a child of a process with threads would wait for them for ever
+    """Import slow packages that are not edited once; the processes inherit them."""
+    os.environ["OMP_NUM_THREADS"] = "1"  # a forked child of a process with threads could deadlock
     for name in ("hypothesis", "numpy", "pytest", "torch"):
         __import__(name)
 
@@ -119,7 +118,7 @@ def _child(root: Path, place: Path, work: Callable[[], Any], answer: Any) -> Non
 
 
 def move(root: Path, place: Path) -> None:
-    """In a process of its own: the project is the copy, for it and for the programs that it starts."""
+    """In the new process: use the copy as the project, also for programs that it starts."""
     ours = tuple(str(root / name) for name in OURS)
     for name, module in [*sys.modules.items()]:
         if name != "__main__" and (getattr(module, "__file__", None) or "").startswith(ours):
@@ -137,7 +136,7 @@ def move(root: Path, place: Path) -> None:
 
 
 class Watcher:
-    """Sees how tests end. One that is skipped or expected to fail counts as none."""
+    """A pytest plugin that notes how tests end. Skipped tests and expected failures do not count."""
 
     def __init__(self) -> None:
         self.passed = 0

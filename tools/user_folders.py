@@ -1,7 +1,7 @@
-"""Tests leave the folders of whoever runs them alone: progress, histories and settings go into a temporary folder.
+"""Keep tests out of the user's own folders: progress, histories and settings go into a temporary folder.
 
-Programs that a test starts inherit these variables. Caches (`~/.cache`, npm's) stay where they are: they hold nothing
-of the user's, and pip would fetch PyTorch anew. The settings of pip and git are read where they are, through a link.
+Programs that a test starts inherit these variables. Caches (`~/.cache`, npm's) are shared: they have no
+data of the user, and without them pip would fetch PyTorch again. The settings of pip and git are used, through a link.
 """
 
 import os
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-MARK = "ATTENTION_EXECUTED_TESTS"  # the temporary folder; processes further down use the same
+MARK = "ATTENTION_EXECUTED_TESTS"  # the temporary folder; child processes use the same
 OURS = {
     "XDG_DATA_HOME": "data",
     "XDG_STATE_HOME": "state",
@@ -55,12 +55,12 @@ def forget(folder: Path) -> None:
 
 
 def touched(since: float, home: Path) -> list[Path]:
-    """The files of a user that were written after that time."""
+    """The files of the user that were written after that time."""
     files = [file for name in LOOKED_AT for file in (home / name).rglob("*")]
     return sorted(file for file in files if file.is_file() and file.lstat().st_mtime >= since)
 
 
 def inside(environment: Mapping[str, str]) -> bool:
-    """Whether all of it leads into the temporary folder."""
+    """Whether all these variables point into the temporary folder."""
     folder = environment.get(MARK, "/nowhere")
     return all(environment.get(name, "").startswith(folder) for name in OURS)

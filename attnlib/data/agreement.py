@@ -1,4 +1,4 @@
-"""Which noun a verb agrees with, in every English sentence of the corpus: a grammatical relation whose truth is known.
+"""Which noun a verb agrees with, in every English sentence of the corpus: a grammatical relation that is known exactly.
 
 Book: heads-at-work. "The friend of the kings sees": the verb is singular because `friend` is, whatever
 the `kings` that stand next to it are.
@@ -13,7 +13,7 @@ from attnlib.data.lexicon import BE, DO, LEXICON
 
 
 class Agreement(NamedTuple):
-    """Where a finite verb and its subject stand; `between` is a noun of the other number before it, if there is one."""
+    """The positions of a verb and its subject; `between` is a noun of the other number before the verb, or None."""
 
     verb: int
     subject: int
@@ -62,6 +62,6 @@ def agreements(pair: Pair) -> list[Agreement]:
 
 
 def _clauses(kinds: Sequence[str]) -> list[tuple[int, int]]:
-    """Start and end of each clause; conjunctions stand between them."""
+    """Start and end of each clause; clauses are separated by conjunctions."""
     borders = [-1, *(i for i, kind in enumerate(kinds) if kind == "conj"), len(kinds)]
     return [(a + 1, b) for a, b in zip(borders, borders[1:], strict=False)]

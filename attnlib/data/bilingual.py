@@ -35,11 +35,11 @@ class Pair(NamedTuple):
 
 def translate(leaves: tuple[Leaf, ...]) -> Pair:
     """The sentence pair of one derivation of the grammar."""
-    said = french(leaves)
-    sure = tuple((j, i) for i, word in enumerate(said) for j in word.sure)
-    maybe = tuple((j, i) for i, word in enumerate(said) for j in word.maybe)
+    words = french(leaves)
+    sure = tuple((j, i) for i, word in enumerate(words) for j in word.sure)
+    maybe = tuple((j, i) for i, word in enumerate(words) for j in word.maybe)
     kinds = tuple(leaf.kind for leaf in leaves)
-    return Pair(english(leaves), tuple(word.word for word in said), sure, tuple(sorted(sure + maybe)), kinds)
+    return Pair(english(leaves), tuple(word.word for word in words), sure, tuple(sorted(sure + maybe)), kinds)
 
 
 def _by_hand(source: str, target: str, links: str) -> Pair:
@@ -62,7 +62,7 @@ def economic_area() -> Pair:
 
 
 def eating_bread() -> Pair:
-    """The English-Spanish sentence of D3 §17.2, aligned by hand: "estamos" says both "we" and "are".
+    """The English-Spanish sentence of D3 §17.2, aligned by hand: "estamos" translates both "we" and "are".
 
     >>> eating_bread().sure
     ((0, 0), (1, 0), (2, 1), (3, 2))
@@ -86,7 +86,7 @@ def count(length: int) -> int:
 
 
 def enumerate_sentences(length: int) -> Iterator[Pair]:
-    """All sentence pairs of exactly `length` English words, each once; ask `count` first how many there are.
+    """All sentence pairs of exactly `length` English words, each once; `count` tells how many there are.
 
     >>> first = next(enumerate_sentences(3))
     >>> " ".join(first.source), " ".join(first.target), first.sure
@@ -96,9 +96,9 @@ def enumerate_sentences(length: int) -> Iterator[Pair]:
 
 
 def split_of(source: Sequence[str]) -> str:
-    """Which split a sentence belongs to, decided by the sentence alone: train 80 %, valid 10 %, test 10 %.
+    """The split of a sentence, by a hash of its words: train 80 %, valid 10 %, test 10 %.
 
-    A sentence can never be in two splits, whatever the seeds and sizes. The documents' sentences are test sentences.
+    So no sentence is in two splits, whatever seeds and sizes are used. The documents' sentences are test sentences.
 
     >>> split_of(economic_area().source)
     'test'

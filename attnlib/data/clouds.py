@@ -1,7 +1,7 @@
-"""Four clouds of points around the corners of a square, so that the true probability of each cloud is known.
+"""Four normal distributions around the corners of a square: points whose true class probabilities are known.
 
-Chapter 5 asks of a network whether it is right as often as it says (calibration). Each cloud is a normal distribution
-with standard deviation 1, and as likely as the others; a point's coordinates tell how probable each cloud is.
+Chapter 5 tests with them whether a network's confidences are right (calibration). Each cloud has standard deviation 1,
+and all four are equally likely, so Bayes' rule gives the probability of each cloud at a point.
 """
 
 import math
@@ -16,7 +16,7 @@ SIGNS = np.array([[-1.0, -1], [-1, 1], [1, -1], [1, 1]])
 
 
 class Clouds(NamedTuple):
-    """Points, the cloud that each was drawn from, and the probability of each cloud for somebody who sees the point."""
+    """Points, the cloud that each was drawn from, and the true probability of each cloud given the point."""
 
     X: Float[Array, "n 2"]
     cloud: Int[Array, "n"]
@@ -24,34 +24,34 @@ class Clouds(NamedTuple):
 
 
 @checked
-def clouds(n: Number[int, "1.."], apart: Number[float, "0.."], seed: int = 0) -> Clouds:
-    """Points of four clouds, whose middles stand at (± apart, ± apart).
+def clouds(n: Number[int, "1.."], center: Number[float, "0.."], seed: int = 0) -> Clouds:
+    """Points of four clouds, with their centers at (± center, ± center).
 
-    >>> drawn = clouds(3, apart=1.0)
+    >>> drawn = clouds(3, center=1.0)
     >>> drawn.X.shape, drawn.true.sum(axis=1).round(9).tolist()
     ((3, 2), [1.0, 1.0, 1.0])
     """
     rng = np.random.default_rng(seed)
     cloud = rng.integers(4, size=n)
-    X = apart * SIGNS[cloud] + rng.normal(size=(n, 2))
-    return Clouds(X, cloud, posterior(X, apart))
+    X = center * SIGNS[cloud] + rng.normal(size=(n, 2))
+    return Clouds(X, cloud, posterior(X, center))
 
 
 @checked
-def posterior(X: Float[Array, "*b 2"], apart: Number[float, "0.."]) -> Float[Array, "*b 4"]:
-    """How probable each cloud is at each point (Bayes): the squares of X cancel, so it is a softmax of a linear map.
+def posterior(X: Float[Array, "*b 2"], center: Number[float, "0.."]) -> Float[Array, "*b 4"]:
+    """The probability of each cloud at each point, by Bayes' rule: a softmax of linear scores, because X^2 cancels.
 
-    >>> posterior(np.zeros(2), apart=1.0)
+    >>> posterior(np.zeros(2), center=1.0)
     array([0.25, 0.25, 0.25, 0.25])
     """
-    return softmax(apart * X @ SIGNS.T)
+    return softmax(center * X @ SIGNS.T)
 
 
 @checked
-def best_accuracy(apart: Number[float, "0.."]) -> float:
-    """How often the likeliest cloud is the right one: both signs must be right. Nobody is right more often.
+def best_accuracy(center: Number[float, "0.."]) -> float:
+    """The accuracy of always predicting the likeliest cloud, with both signs right; no classifier has a higher one.
 
     >>> round(best_accuracy(0.0), 4)
     0.25
     """
-    return (0.5 + 0.5 * math.erf(apart / math.sqrt(2))) ** 2
+    return (0.5 + 0.5 * math.erf(center / math.sqrt(2))) ** 2

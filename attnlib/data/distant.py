@@ -1,7 +1,7 @@
 """A language in which the next symbol depends on the last one and on one further back, so that its entropy is known.
 
-Chapter 5 measures a training by it. `entropy_rate` is the least that a symbol can cost, whoever guesses it; `floor` is
-the least for somebody who sees the last few symbols alone.
+Chapter 5 compares the loss of a training with it. `entropy_rate` is the lowest cross-entropy that any model can reach;
+`floor` is the lowest for a model that sees only the last few symbols.
 """
 
 from typing import NamedTuple
@@ -12,10 +12,10 @@ from attnlib.shapes import Array, Float, Int, Number, checked
 
 
 class DistantLanguage(NamedTuple):
-    """`next[a, b, c]`: how probable c is, if b stands before it and a stands `back` places before it."""
+    """`next[a, b, c]`: the probability of c after b, where a is `back` positions before c."""
 
     next: Float[Array, "v v v"]
-    windows: Array  # how often each `back` symbols in a row stand in a long text; one axis a symbol
+    windows: Array  # probability of each sequence of `back` symbols in a long text; one axis each
 
     @property
     def back(self) -> int:
@@ -29,7 +29,7 @@ def distant_language(
     spread: Number[float, "0<.."] = 2.0,
     seed: int = 0,
 ) -> DistantLanguage:
-    """A language drawn at random: for each pair of symbols a softmax over normal scores, `spread` wide.
+    """A language drawn at random: for each pair a, b a softmax of normal scores with standard deviation `spread`.
 
     >>> distant_language(n_symbols=3).windows.shape
     (3, 3, 3, 3)
@@ -37,7 +37,7 @@ def distant_language(
     scores = np.random.default_rng(seed).normal(scale=spread, size=(n_symbols,) * 3)
     after = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
     windows = np.full((n_symbols, n_symbols ** (back - 2), n_symbols), float(n_symbols) ** -back)
-    for _ in range(200 * back):  # a window moves on by a symbol: in the long run this changes nothing
+    for _ in range(200 * back):  # shift the window by one symbol until its distribution is stationary
         windows = np.einsum("amb,abc->mbc", windows, after).reshape(windows.shape)
     return DistantLanguage(after, windows.reshape((n_symbols,) * back))
 
@@ -49,7 +49,7 @@ def text(
     length: Number[int, "2.."],
     seed: int | np.random.Generator,
 ) -> Int[Array, "size length"]:
-    """`size` pieces of a long text, each `length` symbols."""
+    """`size` samples from a long text, each of `length` symbols."""
     rng = np.random.default_rng(seed)
     v, back = len(language.next), language.back
     up_to = language.next.cumsum(axis=-1)
@@ -63,8 +63,8 @@ def text(
     return symbols[:, :length]
 
 
-def together(language: DistantLanguage) -> Array:
-    """How often each `back` symbols and the one behind them stand in a long text; one axis a symbol."""
+def joint_distribution(language: DistantLanguage) -> Array:
+    """The probability of each sequence of `back` + 1 symbols in a long text; one axis for each symbol."""
     v, back = len(language.next), language.back
     windows = language.windows.reshape(v, v ** (back - 2), v)
     return np.einsum("amb,abc->ambc", windows, language.next).reshape((v,) * (back + 1))
@@ -72,20 +72,20 @@ def together(language: DistantLanguage) -> Array:
 
 @checked
 def floor(language: DistantLanguage, seen: Number[int, "0.."]) -> float:
-    """Nats a symbol, at best, for whoever sees the last `seen` symbols: what an n-gram of order `seen` + 1 can reach.
+    """Nats a symbol: the conditional entropy given the last `seen` symbols, which a (`seen` + 1)-gram reaches.
 
     >>> language = distant_language(n_symbols=3)
     >>> all(floor(language, n) > floor(language, n + 1) for n in range(4))
     True
     """
     unseen = tuple(range(max(0, language.back - seen)))
-    joint = together(language).sum(axis=unseen)
+    joint = joint_distribution(language).sum(axis=unseen)
     guess = joint / joint.sum(axis=-1, keepdims=True)
     return float(-(joint * np.log(guess)).sum())
 
 
 def entropy_rate(language: DistantLanguage) -> float:
-    """Nats a symbol that nobody can save: the floor of whoever sees far enough.
+    """Nats a symbol: the entropy given all earlier symbols, the lowest loss of any model.
 
     >>> language = distant_language(n_symbols=3)
     >>> abs(entropy_rate(language) - floor(language, language.back)) < 1e-12

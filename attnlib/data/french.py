@@ -13,8 +13,8 @@ ELIDED = {"le": "l'", "la": "l'", "de": "d'", "ne": "n'", "ce": "cet", "ma": "mo
 CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
 
 
-class Said(NamedTuple):
-    """One French word and the English positions it translates; `maybe` holds links that are possible, not sure."""
+class FrenchWord(NamedTuple):
+    """One French word and the positions of the English words it translates; `maybe` has links that are not sure."""
 
     word: str
     sure: tuple[int, ...]
@@ -22,13 +22,13 @@ class Said(NamedTuple):
 
 
 def agree(forms: tuple[str, ...], gender: str, plural: bool) -> str:
-    """The form for this gender and number out of (masculine, feminine, masculine plural, feminine plural)."""
+    """The form for this gender and number, of (masculine, feminine, masculine plural, feminine plural)."""
     return forms[2 * plural + (gender == "f")]
 
 
-def french(leaves: tuple[Leaf, ...]) -> list[Said]:
+def french(leaves: tuple[Leaf, ...]) -> list[FrenchWord]:
     """The French words in French order, each with the positions of the English words it translates."""
-    said: list[Said] = []
+    words: list[FrenchWord] = []
     subject: Leaf | None = None
     negated = False
     i = 0
@@ -37,27 +37,27 @@ def french(leaves: tuple[Leaf, ...]) -> list[Said]:
         width = 1
         if leaf.kind == "det":
             width = next(k for k, other in enumerate(leaves[i:]) if other.kind == "noun") + 1
-            said += _noun_phrase(leaves[i : i + width], i, negated)
+            words += _noun_phrase(leaves[i : i + width], i, negated)
             subject = subject or leaves[i + width - 1]
             negated = False
         elif leaf.kind == "do":  # does not sleep -> ne dort pas
             width, negated = 3, True
-            said += _negation(leaves[i + 2], i)
+            words += _negation(leaves[i + 2], i)
         elif leaf.kind == "verb":
-            said.append(Said(leaf.word.french[leaf.plural], (i,)))
+            words.append(FrenchWord(leaf.word.french[leaf.plural], (i,)))
         elif leaf.kind == "be":
-            said += [Said(leaf.word.french[leaf.plural], (i,)), Said("été", (i,))]
+            words += [FrenchWord(leaf.word.french[leaf.plural], (i,)), FrenchWord("été", (i,))]
         elif leaf.kind == "participle" and subject is not None:
-            said.append(Said(agree(leaf.word.french, subject.word.gender, subject.plural), (i,)))
+            words.append(FrenchWord(agree(leaf.word.french, subject.word.gender, subject.plural), (i,)))
         else:
-            said += [Said(word, (i,)) for word in leaf.word.french]
+            words += [FrenchWord(word, (i,)) for word in leaf.word.french]
             if leaf.kind == "conj":
                 subject, negated = None, False
         i += width
-    return _contract(_elide(said))
+    return _contract(_elide(words))
 
 
-def _noun_phrase(leaves: tuple[Leaf, ...], start: int, negated: bool) -> list[Said]:
+def _noun_phrase(leaves: tuple[Leaf, ...], start: int, negated: bool) -> list[FrenchWord]:
     """Determiner, adjectives that precede, noun, then the adjectives that follow, the nearest to the noun first."""
     det, noun = leaves[0], leaves[-1]
     gender, plural = noun.word.gender, noun.plural
@@ -65,38 +65,38 @@ def _noun_phrase(leaves: tuple[Leaf, ...], start: int, negated: bool) -> list[Sa
     for i, leaf in enumerate(leaves[1:-1], start + 1):
         form = agree(leaf.word.french, gender, plural)
         if leaf.kind == "post":
-            after.append(Said(form, (i,)))
+            after.append(FrenchWord(form, (i,)))
         elif gender == "m" and not plural and noun.word.french[0][0] in VOWELS:
-            before.append(Said(leaf.word.french[4], (i,)))  # un vieil accord
+            before.append(FrenchWord(leaf.word.french[4], (i,)))  # un vieil accord
         else:
-            before.append(Said(form, (i,)))
+            before.append(FrenchWord(form, (i,)))
     article = det.word.french[2 if plural else int(gender == "f")]
     if negated and article in ("un", "une"):
         article = "de"  # pas de chat: after a negation the indefinite article of the object becomes "de"
-    noun_said = Said(noun.word.french[plural], (start + len(leaves) - 1,))
-    return [Said(article, (start,)), *before, noun_said, *reversed(after)]
+    form_of_noun = FrenchWord(noun.word.french[plural], (start + len(leaves) - 1,))
+    return [FrenchWord(article, (start,)), *before, form_of_noun, *reversed(after)]
 
 
-def _negation(verb: Leaf, start: int) -> list[Said]:
-    """ "not" is said twice, around the verb; "does" has no word of its own and only possibly belongs to the verb."""
-    finite = Said(verb.word.french[verb.plural], (start + 2,), (start,))
-    return [Said("ne", (start + 1,)), finite, Said("pas", (start + 1,))]
+def _negation(verb: Leaf, start: int) -> list[FrenchWord]:
+    """ "not" becomes two words around the verb; "does" has no word of its own and a possible link to the verb."""
+    finite = FrenchWord(verb.word.french[verb.plural], (start + 2,), (start,))
+    return [FrenchWord("ne", (start + 1,)), finite, FrenchWord("pas", (start + 1,))]
 
 
-def _elide(said: list[Said]) -> list[Said]:
-    elided = list(said)
-    for i in reversed(range(len(said) - 1)):
+def _elide(words: list[FrenchWord]) -> list[FrenchWord]:
+    elided = list(words)
+    for i in reversed(range(len(words) - 1)):
         if elided[i].word in ELIDED and elided[i + 1].word[0] in VOWELS:
             elided[i] = elided[i]._replace(word=ELIDED[elided[i].word])
     return elided
 
 
-def _contract(said: list[Said]) -> list[Said]:
-    contracted: list[Said] = []
-    for this in said:
+def _contract(words: list[FrenchWord]) -> list[FrenchWord]:
+    contracted: list[FrenchWord] = []
+    for this in words:
         last = contracted[-1] if contracted else None
         if last and (last.word, this.word) in CONTRACTED:
-            contracted[-1] = Said(CONTRACTED[last.word, this.word], last.sure + this.sure)
+            contracted[-1] = FrenchWord(CONTRACTED[last.word, this.word], last.sure + this.sure)
         else:
             contracted.append(this)
     return contracted

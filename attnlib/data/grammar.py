@@ -1,7 +1,7 @@
-"""Which English sentences exist: how many of each length, all of them, or some at random.
+"""The English sentences of the corpus: count those of a length, list them all, or draw some at random.
 
 Book: the-bottleneck. The grammar is unambiguous (each sentence has one derivation), so counting derivations counts
-sentences. `attnlib.data.french` says the same words in French.
+sentences. `attnlib.data.french` translates a derivation.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from attnlib.data.lexicon import BE, DO, IN, LEXICON, NOT, Lexicon, Word
 
 
 class Leaf(NamedTuple):
-    """One word of a derivation: its class, its entry, and whether it stands in the plural."""
+    """One word of a derivation: its class, its entry, and whether it is plural."""
 
     kind: str
     word: Word
@@ -25,8 +25,8 @@ class Leaf(NamedTuple):
 
 Stack = tuple[str, ...]
 
-# A symbol with "#" exists twice, as ".s" and ".p"; within one rule all "#" are the same number, so subject and verb
-# agree. Any other symbol of the left column may be expanded, every other symbol is a class of words.
+# "#" stands for singular (.s) or plural (.p), the same throughout one rule, so that subject and verb agree. A symbol
+# that has a row of its own is expanded by it; every other symbol is a class of words.
 RULES = """
 S         -> CLAUSE | CLAUSE conj S
 CLAUSE    -> NP.s VP.s | NP.p VP.p
@@ -51,7 +51,7 @@ def _read_rules(text: str) -> dict[str, list[Stack]]:
 
 
 def _read_words(lexicon: Lexicon) -> dict[str, list[tuple[Leaf, ...]]]:
-    """For each class of words, what may stand there: one word, or two different adjectives."""
+    """The words that a class of words may become: single words, or two different adjectives for two_posts."""
     words: dict[str, list[tuple[Leaf, ...]]] = {}
 
     def add(symbol: str, kind: str, entries: tuple[Word, ...], plural: bool = False) -> None:
@@ -95,7 +95,7 @@ class Grammar:
         return self._ways(("S",), length, True)
 
     def count_patterns(self, length: int) -> int:
-        """How many different sequences of word classes they have."""
+        """How many different sequences of word classes the sentences of this length have."""
         return self._ways(("S",), length, False)
 
     def enumerate(self, length: int) -> Iterator[tuple[Leaf, ...]]:
@@ -105,7 +105,7 @@ class Grammar:
     def sample(self, rng: np.random.Generator, length: int) -> tuple[Leaf, ...]:
         """One sentence: all patterns of this length are equally likely, then all words of each class."""
         if not self.count(length):
-            raise ValueError(f"Grammar.sample: no sentence has {length} words; ask for 3 words or more.")
+            raise ValueError(f"Grammar.sample: no sentence has {length} words; take 3 words or more.")
         leaves: list[Leaf] = []
         stack: Stack = ("S",)
         while stack:
@@ -121,7 +121,7 @@ class Grammar:
         return tuple(leaves)
 
     def _count_ways(self, stack: Stack, length: int, words: bool) -> int:
-        """In how many ways `stack` becomes `length` words; with `words` false each class of words counts once."""
+        """The number of ways in which `stack` becomes `length` words; without `words`, of sequences of word classes."""
         if not stack or len(stack) > length:
             return int(not stack and length == 0)
         head, tail = stack[0], stack[1:]

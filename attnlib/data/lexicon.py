@@ -1,4 +1,4 @@
-"""The words of the bilingual corpus: English, French, and what agreement needs to know about them.
+"""The words of the bilingual corpus: English, French, and the forms that agreement needs.
 
 Book: the-bottleneck. Every form is written out in the tables below, so agreement is looked up, never guessed.
 """
@@ -38,7 +38,7 @@ class Lexicon:
         return replace(self, **{name: words[:size] for name, words in vars(self).items()})
 
 
-# The words that belong to a construction and not to a class.
+# Words that are part of a grammatical construction, not of a class of words.
 DO = Word(("does", "do"), ())
 NOT = Word(("not", "not"), ("ne", "pas"))
 BE = Word(("was", "were"), ("a", "ont"))

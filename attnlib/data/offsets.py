@@ -1,4 +1,4 @@
-"""Say what stands at several fixed distances, all at once: one row of weights is not enough.
+"""Return the symbols at several fixed offsets at once, for which one row of weights is not enough.
 
 Book: why-several-heads. The task with a single offset is `attnlib.data.tasks.look_back`.
 """
@@ -13,7 +13,7 @@ from attnlib.shapes import Array, Bool, Float, Int
 
 
 class OffsetsTask(NamedTuple):
-    """A sequence in, k symbols out at every position; `weights[o]` solves the o-th. `mask` is True where all count."""
+    """At every position k symbols to predict. `weights[o]` solves the o-th; `mask` is True where predictions count."""
 
     source: Int[Array, "b n"]
     target: Int[Array, "b n k"]
@@ -26,7 +26,7 @@ class OffsetsTask(NamedTuple):
 def retrieve_offsets(
     size: int, length: int, n_symbols: int, offsets: Sequence[int] = (-2, -1, 1, 2), *, seed: int = 0
 ) -> OffsetsTask:
-    """At position i say the symbols at i + o for every offset o; positions without all their neighbours do not count.
+    """At position i predict the symbols at i + o for every offset o; positions that lack a neighbour do not count.
 
     >>> task = retrieve_offsets(1, 5, 10, offsets=(-1, 2))
     >>> task.mask[0].tolist()
@@ -43,9 +43,9 @@ def retrieve_offsets(
             f"got {tuple(offsets)} and {length=}. A length above {reach} has one."
         )
     source = np.random.default_rng(seed).integers(n_symbols, size=(size, length))
-    place = np.arange(length)[:, None] + np.asarray(offsets)  # (n, k)
-    counts = ((place >= 0) & (place < length)).all(axis=1)
-    weights = (place.T[:, :, None] == np.arange(length)) & np.expand_dims(counts, 1)
-    target = np.where(np.expand_dims(counts, 1), source[:, place.clip(0, length - 1)], 0)
+    position = np.arange(length)[:, None] + np.asarray(offsets)  # (n, k)
+    counts = ((position >= 0) & (position < length)).all(axis=1)
+    weights = (position.T[:, :, None] == np.arange(length)) & np.expand_dims(counts, 1)
+    target = np.where(np.expand_dims(counts, 1), source[:, position.clip(0, length - 1)], 0)
     chance, n_inputs = blind_accuracy(length, n_symbols), n_symbols**length
     return OffsetsTask(source, target, weights.astype(float), np.tile(counts, (size, 1)), chance, n_inputs)

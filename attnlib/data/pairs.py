@@ -1,7 +1,7 @@
-"""A language in which the next symbol depends on the last two together, so that what can be known is known.
+"""A second-order Markov chain: the next symbol depends on the last two together, so the lowest losses are known.
 
-Book: the-block. `floors` says how many bits a symbol costs whoever knows nothing, the last symbol, both of them apart,
-or both together; no model can do better than the last.
+Book: the-block. `floors` has the lowest loss, in bits a symbol, of models that use nothing, the last symbol, the last
+two symbols additively, or both together; no model can be below the last of these.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from attnlib.shapes import Array, Float, Int, Number, checked
 
 
 class PairLanguage(NamedTuple):
-    """`next[a, b, c]`: how probable c is after a, b; `pairs[a, b]`: how often a, b stands in a long text."""
+    """`next[a, b, c]`: the probability of c after a, b; `pairs[a, b]`: the share of the pair a, b in a long text."""
 
     next: Float[Array, "v v v"]
     pairs: Float[Array, "v v"]
@@ -22,7 +22,7 @@ class PairLanguage(NamedTuple):
 def pair_language(
     n_symbols: Number[int, "2.."] = 12, spread: Number[float, "0<.."] = 2.0, seed: int = 0
 ) -> PairLanguage:
-    """A language drawn at random: for each pair of symbols a softmax over normal scores, `spread` wide.
+    """A language drawn at random: for each pair a, b a softmax of normal scores with standard deviation `spread`.
 
     >>> language = pair_language(n_symbols=3)
     >>> language.next.sum(axis=-1).round(6).tolist()
@@ -31,7 +31,7 @@ def pair_language(
     scores = np.random.default_rng(seed).normal(scale=spread, size=(n_symbols,) * 3)
     after = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
     pairs = np.full((n_symbols, n_symbols), n_symbols**-2.0)
-    for _ in range(1000):  # a, b is followed by b, c: in the long run this moves nothing
+    for _ in range(1000):  # from the pair a, b to b, c, until the distribution is stationary
         pairs = np.einsum("ab,abc->bc", pairs, after)
     return PairLanguage(after, pairs)
 
@@ -43,7 +43,7 @@ def text(
     length: Number[int, "2.."],
     seed: int | np.random.Generator,
 ) -> Int[Array, "size length"]:
-    """`size` pieces of a long text, each `length` symbols."""
+    """`size` samples from a long text, each of `length` symbols."""
     rng = np.random.default_rng(seed)
     v = len(language.pairs)
     up_to = language.next.cumsum(axis=-1)
@@ -58,38 +58,38 @@ def text(
 
 @checked
 def floors(language: PairLanguage) -> dict[str, float]:
-    """Bits a symbol: what the best guess costs that may look at this, and at nothing else.
+    """Bits a symbol: the lowest loss of a model that may use only this.
 
-    "both, added" adds a score for each of the last two symbols before the softmax, and can give a pair nothing of
-    its own.
+    "both, added" is the softmax of the sum of one score for each of the last two symbols: it has no score for a pair.
 
     >>> list(floors(pair_language(n_symbols=3)))
     ['nothing', 'frequencies', 'last symbol', 'both, added', 'both']
     """
-    together = language.pairs[:, :, None] * language.next  # a, b, c
-    last = together.sum(axis=0)  # b, c
+    joint = language.pairs[:, :, None] * language.next  # a, b, c
+    last = joint.sum(axis=0)  # b, c
     often = last.sum(axis=0)
     return {
         "nothing": float(np.log2(len(often))),
-        "frequencies": bits(often, often),
-        "last symbol": bits(last, last / last.sum(axis=-1, keepdims=True)),
-        "both, added": bits(together, best_sum(together)),
-        "both": bits(together, language.next),
+        "frequencies": cross_entropy_bits(often, often),
+        "last symbol": cross_entropy_bits(last, last / last.sum(axis=-1, keepdims=True)),
+        "both, added": cross_entropy_bits(joint, best_sum(joint)),
+        "both": cross_entropy_bits(joint, language.next),
     }
 
 
-def bits(true: Array, guess: Array) -> float:
-    """The mean number of bits of a symbol, if `guess` is what one says and `true` how often it comes."""
+def cross_entropy_bits(true: Array, guess: Array) -> float:
+    """The cross-entropy of `guess`, in bits, where `true` is the distribution of the symbols."""
     return float(-(true * np.log2(guess)).sum())
 
 
-def best_sum(together: Float[Array, "v v v"], rounds: int = 500) -> Float[Array, "v v v"]:
-    """softmax(f(b) + g(a)) with the best f and g: what has the right tables for a, c and for b, c, and no more.
+def best_sum(joint: Float[Array, "v v v"], rounds: int = 500) -> Float[Array, "v v v"]:
+    """softmax(f(b) + g(a)) with the best f and g: it matches the joint distributions of a, c and of b, c.
 
-    Each round scales a table until it is right, and disturbs the others less and less (iterative proportional fitting).
+    Each round scales the guess to one of these distributions, and changes the others less and less (iterative
+    proportional fitting).
     """
-    guess = np.ones_like(together)
+    guess = np.ones_like(joint)
     for _ in range(rounds):
-        for axis in (0, 1, 2):  # the table of the other two
-            guess = guess * (together.sum(axis=axis, keepdims=True) / guess.sum(axis=axis, keepdims=True))
+        for axis in (0, 1, 2):  # match the joint distribution of the other two
+            guess = guess * (joint.sum(axis=axis, keepdims=True) / guess.sum(axis=axis, keepdims=True))
     return guess / guess.sum(axis=-1, keepdims=True)

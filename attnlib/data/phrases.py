@@ -1,7 +1,7 @@
-"""Who is what, in French and in English: "je suis étudiant", "I am a student", and which word comes from which.
+"""Short French sentences with their English translations and word alignment: "je suis étudiant", "I am a student".
 
-Book: encoder-and-decoder. The French sentences are the source, of three words or five. What makes them worth reading is
-that English asks for what stands elsewhere: the article, which French leaves out, comes from the noun.
+Book: encoder-and-decoder. The French sentences, of three or five words, are the source. Some English words need
+another position of the source: the article "a", which French leaves out, depends on the noun.
 """
 
 from itertools import product
@@ -12,7 +12,7 @@ from attnlib.data.bilingual import Pair
 from attnlib.data.vocab import Vocab
 from attnlib.shapes import Number, checked
 
-WHO = {  # French, English, its form of être, of to be; the columns of a predicate that fit
+PRONOUNS = {  # French and English pronoun, forms of être and to be, and the columns of forms that agree
     "je": ("I", "suis", "am", (0, 1)),
     "tu": ("you", "es", "are", (0, 1)),
     "il": ("he", "est", "is", (0,)),
@@ -53,10 +53,10 @@ def _table(text: str) -> list[tuple[list[str], str]]:
     return [(forms.split(), english) for forms, english in rows]
 
 
-def _pair(who: str, forms: list[str], english: str, column: int, noun: bool, negated: bool) -> Pair:
-    they, être, be, _ = WHO[who]
+def _pair(pronoun: str, forms: list[str], english: str, column: int, noun: bool, negated: bool) -> Pair:
+    they, être, be, _ = PRONOUNS[pronoun]
     ne = "n'" if être[0] in "eê" else "ne"
-    source = [who, ne, être, "pas", forms[column]] if negated else [who, être, forms[column]]
+    source = [pronoun, ne, être, "pas", forms[column]] if negated else [pronoun, être, forms[column]]
     verb, last = (2, 4) if negated else (1, 2)
     said = [(they, 0), (be, verb)] + [("not", 3)] * negated
     if noun and column < 2:
@@ -69,7 +69,7 @@ def _pair(who: str, forms: list[str], english: str, column: int, noun: bool, neg
 
 @checked
 def phrases(held_out: Number[float, "0..1"] = 0.25, seed: int = 0) -> tuple[list[Pair], list[Pair]]:
-    """Pairs to train on, and pairs that are held out; every word stands in some of the first.
+    """Pairs for training, and held-out pairs; every word occurs in some training pair.
 
     >>> train, test = phrases()
     >>> len(train), len(test)
@@ -77,9 +77,9 @@ def phrases(held_out: Number[float, "0..1"] = 0.25, seed: int = 0) -> tuple[list
     """
     predicates = [(*row, True) for row in _table(NOUNS)] + [(*row, False) for row in _table(ADJECTIVES)]
     pairs = {}
-    for who, (forms, english, noun), negated in product(WHO, predicates, (False, True)):
-        for column in WHO[who][3]:
-            pair = _pair(who, forms, english, column, noun, negated)
+    for pronoun, (forms, english, noun), negated in product(PRONOUNS, predicates, (False, True)):
+        for column in PRONOUNS[pronoun][3]:
+            pair = _pair(pronoun, forms, english, column, noun, negated)
             pairs[pair.source] = pair
     order = np.random.default_rng(seed).permutation(len(pairs))
     shuffled = [list(pairs.values())[i] for i in order]

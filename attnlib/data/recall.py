@@ -1,8 +1,8 @@
-"""Tasks that are solved by looking for a token, not for a place: associative recall and induction.
+"""Tasks that are solved by finding a token, not a position: associative recall and induction.
 
-Book: patterns-and-entropy, a-circuit. In one sequence of tokens the answer stands *behind* the token that is looked
-for, so one layer of attention tells each token what stood before it, and the next can look for that. (In
-`attnlib.data.tasks.lookup` keys and values come apart, and one layer is enough.)
+Book: patterns-and-entropy, a-circuit. In one sequence of tokens the answer is the token *after* the one that is
+searched for. So a first layer of attention writes to each token which token came before it, and a second layer searches
+for that. (In `attnlib.data.tasks.lookup` keys and values are separate inputs, and one layer is enough.)
 """
 
 import math
@@ -16,7 +16,7 @@ from attnlib.shapes import Array, Int
 def associative_recall(
     size: int, n_pairs: int, n_keys: int, n_values: int, *, n_queries: int = 1, seed: int = 0
 ) -> SequenceTask:
-    """k1 v1 k2 v2 ... then `n_queries` of the keys: the output at a query is the value behind that key.
+    """k1 v1 k2 v2 ... then `n_queries` of the keys: the output at a query is the value after that key.
 
     Keys are the numbers 0 ... n_keys - 1, values the n_values numbers after them. Only the queries count.
 
@@ -28,7 +28,7 @@ def associative_recall(
     """
     if not 1 <= n_queries <= n_pairs <= n_keys:
         raise ValueError(
-            "associative_recall: n_queries <= n_pairs <= n_keys must hold, for keys and queries differ; "
+            "associative_recall: n_queries <= n_pairs <= n_keys must hold, because keys and queries must be different; "
             f"got {n_queries=}, {n_pairs=}, {n_keys=}."
         )
     rng = np.random.default_rng(seed)
@@ -37,10 +37,10 @@ def associative_recall(
     asked = _different(rng, size, n_queries, n_pairs)
     pairs = np.stack([keys, values], axis=-1).reshape(size, 2 * n_pairs)
     source = np.concatenate([pairs, np.take_along_axis(keys, asked, 1)], axis=1)
-    place = np.full_like(source, -1)
-    place[:, 2 * n_pairs :] = 2 * asked + 1
+    position = np.full_like(source, -1)
+    position[:, 2 * n_pairs :] = 2 * asked + 1
     n_inputs = math.perm(n_keys, n_pairs) * n_values**n_pairs * math.perm(n_pairs, n_queries)
-    return _answers_at(source, place, blind_accuracy(n_pairs, n_values), n_inputs)
+    return _answers_at(source, position, blind_accuracy(n_pairs, n_values), n_inputs)
 
 
 def induction(size: int, length: int, n_symbols: int, *, seed: int = 0) -> SequenceTask:
@@ -50,8 +50,8 @@ def induction(size: int, length: int, n_symbols: int, *, seed: int = 0) -> Seque
     symbols count; each stands in the sequence exactly twice.
 
     >>> task = induction(1, 6, n_symbols=9)
-    >>> where = task.weights[0, -1].argmax()
-    >>> bool(task.source[0, where - 1] == task.source[0, -1]), bool(task.source[0, where] == task.target[0, -1])
+    >>> found = task.weights[0, -1].argmax()
+    >>> bool(task.source[0, found - 1] == task.source[0, -1]), bool(task.source[0, found] == task.target[0, -1])
     (True, True)
     """
     if length < 4 or n_symbols < length - 1:
@@ -65,10 +65,10 @@ def induction(size: int, length: int, n_symbols: int, *, seed: int = 0) -> Seque
     block = _different(rng, size, length - 1, n_symbols)
     position = np.arange(length)
     source = np.take_along_axis(block, position % period, 1)
-    place = np.where(position >= period, position - period + 1, -1)
+    position = np.where(position >= period, position - period + 1, -1)
     chance = blind_accuracy(length, n_symbols)
     n_inputs = sum(math.perm(n_symbols, p) for p in range(shortest, length))
-    return _answers_at(source, place, chance, n_inputs)
+    return _answers_at(source, position, chance, n_inputs)
 
 
 def returning_piece(
@@ -77,17 +77,17 @@ def returning_piece(
     """Noise, a piece, noise, the same piece again, noise: inside the repetition each next symbol is known.
 
     The symbols of a piece differ from each other and do not occur in the noise. Its length, shortest ... longest, and
-    both its places are drawn for each sequence, so that neither a fixed distance nor "what has not come again yet"
-    solves the task. Outputs count at the repeated symbols but the last. `n_inputs` counts the ways to draw.
+    both its positions are drawn for each sequence, so that neither a fixed distance nor "the symbol that has not been
+    repeated yet" solves the task. Outputs count at all repeated symbols but the last. `n_inputs` counts all inputs.
 
     >>> task = returning_piece(1, 9, n_symbols=12, shortest=3, longest=4)
-    >>> where = task.weights[0].argmax(axis=1)[task.mask[0]]
-    >>> bool((task.source[0, where - 1] == task.source[0][task.mask[0]]).all()), int(task.mask.sum()) in (2, 3)
+    >>> found = task.weights[0].argmax(axis=1)[task.mask[0]]
+    >>> bool((task.source[0, found - 1] == task.source[0][task.mask[0]]).all()), int(task.mask.sum()) in (2, 3)
     (True, True)
     """
     if not (2 <= shortest <= longest <= length // 2 and longest < n_symbols):
         raise ValueError(
-            "returning_piece: 2 <= shortest <= longest, twice the longest within length, and a symbol left for noise; "
+            "returning_piece: 2 <= shortest <= longest, 2 longest <= length and a symbol for the noise are needed; "
             f"got {shortest=}, {longest=}, {length=}, {n_symbols=}."
         )
     rng = np.random.default_rng(seed)
@@ -100,25 +100,25 @@ def returning_piece(
     again = (position >= second) & (position < second + m)
     once = (position >= first) & (position < first + m)
     which = np.where(once, position - first, np.where(again, position - second, noise))
-    place = np.where(again & (position < second + m - 1), position - second + first + 1, -1)
+    position = np.where(again & (position < second + m - 1), position - second + first + 1, -1)
     lengths = range(shortest, longest + 1)
     n_inputs = sum(
         math.comb(length - 2 * k + 2, 2) * math.perm(n_symbols, k) * (n_symbols - k) ** (length - 2 * k)
         for k in lengths
     )
-    return _answers_at(np.take_along_axis(symbols, which, 1), place, 2 / length, n_inputs)
+    return _answers_at(np.take_along_axis(symbols, which, 1), position, 2 / length, n_inputs)
 
 
 def _different(rng: np.random.Generator, size: int, count: int, among: int) -> Int[Array, "b count"]:
-    """In each row `count` different numbers below `among`."""
+    """Each row has `count` different numbers, all below `among`."""
     return rng.permuted(np.tile(np.arange(among), (size, 1)), axis=1)[:, :count]
 
 
 def _answers_at(
-    source: Int[Array, "b n"], place: Int[Array, "b n"], chance: float, n_inputs: int
+    source: Int[Array, "b n"], position: Int[Array, "b n"], chance: float, n_inputs: int
 ) -> SequenceTask:
-    """Output i is the token at `place[i]`; where that is -1 the output does not count."""
-    counts = place >= 0
-    weights = (place[:, :, None] == np.arange(source.shape[1])).astype(float)
-    target = np.where(counts, np.take_along_axis(source, place.clip(0), 1), 0)
+    """Output i is the token at `position[i]`; where that is -1 the output does not count."""
+    counts = position >= 0
+    weights = (position[:, :, None] == np.arange(source.shape[1])).astype(float)
+    target = np.where(counts, np.take_along_axis(source, position.clip(0), 1), 0)
     return SequenceTask(source, target, weights, counts, chance, n_inputs)

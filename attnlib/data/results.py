@@ -1,7 +1,8 @@
-"""Stored experiments: what a long run measured, with everything needed to run it again.
+"""Results of experiments, stored with everything that is needed to run them again.
 
 A result is one JSON file in `attnlib/data/results/`; its entry "provenance" names seeds, command, versions, device,
-duration and date. The scripts under `experiments/` write the files, notebooks read them.
+duration and date. The scripts under `experiments/` and `benchmarks/` write the files, notebooks read them; two are
+the speeds of the book's pages, which `tools/page_speed.py` and `tools/lighthouse.py` measure.
 """
 
 import json
@@ -18,7 +19,7 @@ import numpy as np
 from attnlib.shapes import Array
 
 FOLDER = Path(__file__).parent / "results"
-LARGEST = 300_000  # bytes: a result is read, reviewed and shipped with the package
+LARGEST = 300_000  # bytes: a result is reviewed by people and shipped with the package
 
 
 def load_result(name: str, folder: Path = FOLDER) -> dict[str, Any]:
@@ -54,12 +55,12 @@ def save_result(
     folder.mkdir(parents=True, exist_ok=True)
     file, half = folder / f"{name}.json", folder / f"{name}.part"
     half.write_text(text + "\n", encoding="utf-8")
-    half.replace(file)  # at once: who is stopped here leaves the old result whole
+    half.replace(file)  # atomic: if the process is stopped, the old result is still complete
     return file
 
 
 def measured(result: Mapping[str, Any], group: str, arm: str, times: int, key: str = "accuracy") -> Array:
-    """What an experiment that was run for 1, 4 or 16 `times` the steps measured: one entry for each compared seed.
+    """The measurements of one arm, trained for 1, 4 or 16 `times` the steps: one entry for each compared seed.
 
     >>> trial = {"group": "two", "arm": "1 head", "times": 4, "lr": 0.1}
     >>> result = {"settings": {"seeds": [0, 1]}, "trials": [{**trial, "seed": s, "accuracy": s / 2} for s in (1, 0, 9)]}
@@ -76,13 +77,13 @@ def measured(result: Mapping[str, Any], group: str, arm: str, times: int, key: s
 
 
 def budgets(result: Mapping[str, Any], group: str, arm: str) -> list[int]:
-    """How many times the steps an arm was trained for, wherever all its seeds are there."""
+    """The multiples of the steps for which results of all seeds of this arm are stored."""
     seeds, figure = len(result["settings"]["seeds"]), result["settings"]["figure"]
     return [times for times in (1, 4, 16) if len(measured(result, group, arm, times, figure)) == seeds]
 
 
 def provenance(seeds: Sequence[int], command: str, seconds: float, device: str) -> dict[str, Any]:
-    """Who made a result: seeds, command, versions, device, duration in seconds, date."""
+    """How a result was made: seeds, command, versions, device, duration in seconds, date."""
     versions = {"python": platform.python_version()}
     for package in ("numpy", "torch", "attnlib"):
         if package in sys.modules:

@@ -1,8 +1,8 @@
-"""Real text without a download: the source of the standard library of the Python that runs (book: Chapter 4).
+"""Real text without a download: the source code of the running Python's standard library (book: Chapter 4).
 
-About 12 MB of code on every machine, read where it lies and never copied. `stdlib.txt` lists the modules of
-CPython 3.11 that the course's own model was trained on or tested with, each with a digest of its text; another version
-of Python has a few other modules, and `missing` and `changed` say which.
+It is about 12 MB of code, read from the installation and never copied. `stdlib.txt` lists the modules of
+CPython 3.11 that the course's own model was trained on or tested with, each with a digest of its text. Another
+version of Python differs in a few modules; `missing` and `changed` list them.
 """
 
 import hashlib
@@ -15,21 +15,21 @@ from typing import Literal
 
 LISTED = Path(__file__).with_name("stdlib.txt")
 NO_LIBRARY = {"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"}
-HELD_OUT = 6  # of 16 parts that a digest makes: a twentieth of the text, with modules of many kinds
-OF_ONE_MACHINE = "_sysconfigdata"  # written when Python was built
+HELD_OUT = 6  # the part, of 16 by digest, that is held out: a twentieth of the text, many kinds of modules
+OF_ONE_MACHINE = "_sysconfigdata"  # a generated module whose name begins so differs on every machine
 Split = Literal["train", "held out"]
 
 
 def library() -> Path:
-    """Where the standard library lies."""
+    """The folder of the standard library."""
     return Path(sysconfig.get_path("stdlib"))
 
 
 def source_files() -> dict[str, Path]:
-    """Every module that is no test, by its path inside the library."""
+    """The path of every module that is not a test, by its name relative to the library."""
     root, found = library(), []
     for folder, inside, names in os.walk(root):
-        inside[:] = [name for name in inside if name not in NO_LIBRARY]  # not even walked through
+        inside[:] = [name for name in inside if name not in NO_LIBRARY]  # os.walk then skips these folders
         found += [Path(folder, name) for name in names if name.endswith(".py")]
     return {
         path.relative_to(root).as_posix(): path
@@ -39,7 +39,7 @@ def source_files() -> dict[str, Path]:
 
 
 def split_of(name: str) -> Split:
-    """Whether a file is trained on. A package goes as a whole, so that no held-out file has a brother in training.
+    """The split of a file. All files of a package are in one split, so no held-out file has a relative in training.
 
     >>> split_of("email/message.py") == split_of("email/utils.py")
     True
@@ -49,19 +49,19 @@ def split_of(name: str) -> Split:
 
 
 def digest(text: str) -> str:
-    """The first twelve letters of the SHA-256."""
+    """The first twelve hexadecimal digits of the SHA-256."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @cache
 def listed() -> dict[str, str]:
-    """The digest of each module of the list."""
+    """The digest of each module in `stdlib.txt`."""
     lines = LISTED.read_text(encoding="utf-8").splitlines()
     return {name: mark for mark, name in (line.split(" ", 1) for line in lines)}
 
 
 def texts(split: Split) -> Iterator[tuple[str, str]]:
-    """Name and text of each listed module of a split that this Python has, in the order of the list."""
+    """Name and text of the listed modules of a split that this Python has, in the order of the list."""
     files = source_files()
     for name in listed():
         if split_of(name) == split and name in files:
@@ -69,13 +69,13 @@ def texts(split: Split) -> Iterator[tuple[str, str]]:
 
 
 def missing() -> list[str]:
-    """The listed modules that this Python has not."""
+    """The listed modules that this Python does not have."""
     files = source_files()
     return [name for name in listed() if name not in files]
 
 
 def changed() -> list[str]:
-    """The listed modules whose text is another one in this Python."""
+    """The listed modules whose text differs in this Python."""
     return [
         name
         for split in ("train", "held out")

@@ -1,8 +1,8 @@
-"""Small tasks whose optimal attention is known: recall by key, copy, reverse, first, look back, find a mark, the last.
+"""Small tasks whose optimal attention weights are known: lookup, copy, reverse, first, look back, marked, latest.
 
 Book: the-bottleneck, the-attention-function, hard-sparse-local-monotonic. Each task returns its data as arrays, the
-weights that solve it exactly (`weights`, one row per output), the accuracy of a reader who copies a position picked
-blindly (`chance`), and how many different inputs exist (`n_inputs`). Symbols are the numbers 0 ... n_symbols - 1.
+weights that solve it exactly (`weights`, one row per output), the accuracy of copying a position picked at random
+(`chance`), and the number of different inputs (`n_inputs`). Symbols are the numbers 0 ... n_symbols - 1.
 """
 
 import math
@@ -14,7 +14,7 @@ from attnlib.shapes import Array, Bool, Float, Int
 
 
 class SequenceTask(NamedTuple):
-    """A sequence in, a sequence out. `mask` is True where an output counts."""
+    """A sequence as input and one as output. `mask` is True where an output counts."""
 
     source: Int[Array, "b n"]
     target: Int[Array, "b n"]
@@ -25,7 +25,7 @@ class SequenceTask(NamedTuple):
 
 
 class LookupTask(NamedTuple):
-    """Pairs of key and value, and one key asked for; the answer is its value."""
+    """Pairs of key and value, and one key as the query; the target is the value of that key."""
 
     keys: Int[Array, "b n"]
     values: Int[Array, "b n"]
@@ -37,7 +37,7 @@ class LookupTask(NamedTuple):
 
 
 class MarkedTask(NamedTuple):
-    """Symbols of which exactly one carries a mark; the answer is that symbol."""
+    """Symbols of which exactly one is marked; the target is that symbol."""
 
     symbols: Int[Array, "b n"]
     marks: Bool[Array, "b n"]
@@ -48,7 +48,7 @@ class MarkedTask(NamedTuple):
 
 
 def blind_accuracy(length: int, n_symbols: int) -> float:
-    """How often a position picked blindly holds the right symbol: it is the right one, or holds the same by luck.
+    """The probability that a random position holds the right symbol: it is the right position, or has an equal symbol.
 
     >>> blind_accuracy(2, 4)
     0.625
@@ -57,7 +57,7 @@ def blind_accuracy(length: int, n_symbols: int) -> float:
 
 
 def copy(size: int, length: int, n_symbols: int, *, seed: int = 0) -> SequenceTask:
-    """Say the sequence again: output i looks at position i.
+    """Repeat the sequence: output i attends to position i.
 
     >>> task = copy(1, 3, 10)
     >>> bool((task.source == task.target).all()), task.weights[0].tolist()
@@ -66,22 +66,22 @@ def copy(size: int, length: int, n_symbols: int, *, seed: int = 0) -> SequenceTa
     return _from_positions(size, np.arange(length), n_symbols, seed)
 
 
-def say_first(size: int, length: int, n_symbols: int, *, seed: int = 0) -> SequenceTask:
-    """Say the first symbol everywhere: all outputs look at position 0.
+def repeat_first(size: int, length: int, n_symbols: int, *, seed: int = 0) -> SequenceTask:
+    """Repeat the first symbol everywhere: all outputs attend to position 0.
 
-    >>> say_first(1, 3, 10).weights[0].tolist()
+    >>> repeat_first(1, 3, 10).weights[0].tolist()
     [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     """
     return _from_positions(size, np.zeros(length, dtype=int), n_symbols, seed)
 
 
 def reverse(size: int, length: int, n_symbols: int, *, seed: int = 0) -> SequenceTask:
-    """Say the sequence backwards: output i looks at position n - 1 - i."""
+    """Reverse the sequence: output i attends to position n - 1 - i."""
     return _from_positions(size, np.arange(length)[::-1], n_symbols, seed)
 
 
 def look_back(size: int, length: int, n_symbols: int, offset: int, *, seed: int = 0) -> SequenceTask:
-    """Say what stood `offset` steps before; the first `offset` outputs do not count, their rows of `weights` are zero.
+    """The symbol `offset` positions before; the first `offset` outputs do not count, and have zeros as `weights`.
 
     >>> task = look_back(1, 4, 10, 2)
     >>> bool((task.target[0, 2:] == task.source[0, :2]).all()), task.mask[0].tolist()
@@ -93,9 +93,9 @@ def look_back(size: int, length: int, n_symbols: int, offset: int, *, seed: int 
 
 
 def latest_mark(size: int, length: int, n_symbols: int, share: float, *, seed: int = 0) -> SequenceTask:
-    """Say the symbol that last carried a mark; a symbol s with a mark is the number s + n_symbols.
+    """The latest marked symbol up to each position; a marked symbol s is the number s + n_symbols.
 
-    About that share of the symbols is marked. Outputs before the first mark do not count.
+    About the given share of the symbols is marked. Outputs before the first mark do not count.
 
     >>> task = latest_mark(1, 6, 10, 0.4, seed=1)
     >>> task.source[0].tolist(), task.target[0].tolist(), task.mask[0].tolist()[:2]
@@ -106,15 +106,15 @@ def latest_mark(size: int, length: int, n_symbols: int, share: float, *, seed: i
     rng = np.random.default_rng(seed)
     symbols = rng.integers(n_symbols, size=(size, length))
     marks = rng.random((size, length)) < share
-    place = np.maximum.accumulate(np.where(marks, np.arange(length), -1), axis=1)
-    mask = place >= 0
-    target = np.where(mask, np.take_along_axis(symbols, np.maximum(place, 0), 1), 0)
+    position = np.maximum.accumulate(np.where(marks, np.arange(length), -1), axis=1)
+    mask = position >= 0
+    target = np.where(mask, np.take_along_axis(symbols, np.maximum(position, 0), 1), 0)
     source, n_inputs = symbols + n_symbols * marks, (2 * n_symbols) ** length
-    return SequenceTask(source, target, _one_hot(place, length), mask, 1 / n_symbols, n_inputs)
+    return SequenceTask(source, target, _one_hot(position, length), mask, 1 / n_symbols, n_inputs)
 
 
 def lookup(size: int, n_pairs: int, n_keys: int, n_values: int, *, seed: int = 0) -> LookupTask:
-    """Recall by key: the keys of one example differ from each other, its values need not.
+    """Find a value by its key: the keys of one example are all different, its values need not be.
 
     >>> task = lookup(1, 2, 5, 9)
     >>> bool(task.keys[0] @ task.weights[0, 0] == task.query[0]), task.n_inputs
@@ -127,27 +127,27 @@ def lookup(size: int, n_pairs: int, n_keys: int, n_values: int, *, seed: int = 0
     rng = np.random.default_rng(seed)
     keys = rng.permuted(np.tile(np.arange(n_keys), (size, 1)), axis=1)[:, :n_pairs]
     values = rng.integers(n_values, size=(size, n_pairs))
-    place = rng.integers(n_pairs, size=(size, 1))
-    query, target = (np.take_along_axis(A, place, 1)[:, 0] for A in (keys, values))
+    position = rng.integers(n_pairs, size=(size, 1))
+    query, target = (np.take_along_axis(A, position, 1)[:, 0] for A in (keys, values))
     n_inputs = math.perm(n_keys, n_pairs) * n_values**n_pairs * n_pairs
     return LookupTask(
-        keys, values, query, target, _one_hot(place, n_pairs), blind_accuracy(n_pairs, n_values), n_inputs
+        keys, values, query, target, _one_hot(position, n_pairs), blind_accuracy(n_pairs, n_values), n_inputs
     )
 
 
 def marked(size: int, length: int, n_symbols: int, *, seed: int = 0) -> MarkedTask:
-    """Find the mark: the answer is the symbol that carries it."""
+    """Find the marked symbol."""
     rng = np.random.default_rng(seed)
     symbols = rng.integers(n_symbols, size=(size, length))
-    place = rng.integers(length, size=(size, 1))
-    weights = _one_hot(place, length)
-    target = np.take_along_axis(symbols, place, 1)[:, 0]
+    position = rng.integers(length, size=(size, 1))
+    weights = _one_hot(position, length)
+    target = np.take_along_axis(symbols, position, 1)[:, 0]
     chance, n_inputs = blind_accuracy(length, n_symbols), length * n_symbols**length
     return MarkedTask(symbols, weights[:, 0] == 1, target, weights, chance, n_inputs)
 
 
-def _one_hot(place: Int[Array, "b 1"], length: int) -> Float[Array, "b 1 n"]:
-    return (place[:, :, None] == np.arange(length)).astype(float)
+def _one_hot(position: Int[Array, "b 1"], length: int) -> Float[Array, "b 1 n"]:
+    return (position[:, :, None] == np.arange(length)).astype(float)
 
 
 def _from_positions(size: int, position: Int[Array, "n"], n_symbols: int, seed: int) -> SequenceTask:

@@ -1,4 +1,4 @@
-"""The running cast of Chapter 1: three tokens, small enough to follow every number by hand."""
+"""The example of Chapter 1: three tokens, small enough to compute every number by hand."""
 
 import numpy as np
 

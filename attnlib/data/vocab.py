@@ -1,4 +1,4 @@
-"""Words to numbers and back, and sentences of different lengths side by side in one padded array.
+"""Words to numbers and back, and batches of sentences of different lengths, padded to one array.
 
 Book: the-bottleneck. Masks are boolean and True means a real word.
 """
@@ -43,7 +43,7 @@ class Vocab:
         return len(self.words)
 
     def encode(self, words: Sequence[str], *, end: bool = True) -> list[int]:
-        """The number of each word, then the number of the end mark unless `end` is false."""
+        """The number of each word, then that of the end token unless `end` is false."""
         unknown = [word for word in words if word not in self._number]
         if unknown:
             raise ValueError(
@@ -53,7 +53,7 @@ class Vocab:
         return [self._number[word] for word in words] + [EOS] * end
 
     def decode(self, numbers: Iterable[int] | Int[Array, "n"]) -> tuple[str, ...]:
-        """The words up to the first end mark, without padding and beginning."""
+        """The words up to the first end token, without padding and beginning."""
         words: list[str] = []
         for number in numbers:
             if number == EOS:
@@ -64,7 +64,7 @@ class Vocab:
 
 
 class Batch(NamedTuple):
-    """Sentences side by side. The decoder reads `target_in` (begins with <bos>) and must say `target_out`."""
+    """Padded sentences. The decoder reads `target_in`, which begins with <bos>, and predicts `target_out`."""
 
     source: Int[Array, "b n"]
     source_mask: Bool[Array, "b n"]
@@ -74,7 +74,7 @@ class Batch(NamedTuple):
 
 
 def pad(rows: Sequence[Sequence[int]]) -> tuple[Int[Array, "b n"], Bool[Array, "b n"]]:
-    """One array for rows of different length, and where it holds real words.
+    """The rows padded to one length as an array, and a mask that is True at real words.
 
     >>> padded, mask = pad([[7, 8], [9]])
     >>> padded.tolist(), mask.tolist()
@@ -88,7 +88,7 @@ def pad(rows: Sequence[Sequence[int]]) -> tuple[Int[Array, "b n"], Bool[Array, "
 
 
 def batch(pairs: Sequence[HasWords], source: Vocab, target: Vocab) -> Batch:
-    """One batch of all the pairs; both sides end with the end mark."""
+    """One batch of all the pairs; source and target end with the end token."""
     return _batch(
         [source.encode(pair.source) for pair in pairs], [target.encode(pair.target) for pair in pairs]
     )

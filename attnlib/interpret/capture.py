@@ -1,8 +1,8 @@
-"""Read what happens inside a model, without a flag in the model.
+"""Record outputs and attention weights inside a model with hooks, without a flag in the model.
 
-Book: patterns-and-entropy, heads-at-work. A module that can say who looks where has a method `attention_weights` that
-takes what `forward` takes; while somebody captures, it is asked before each forward, which may add to a cache. The
-forward itself stays the fast one that never forms the weights.
+Book: patterns-and-entropy, heads-at-work. An attention module has a method `attention_weights` with the arguments of
+`forward`. During a capture a hook calls it before each forward, because the forward may add to a cache. The forward
+itself stays the fast one, which never forms the weights.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,10 +15,10 @@ from torch import Tensor, nn
 
 @contextmanager
 def capture(model: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """What every module of `model` returned, by its name, and under `name.P` the weights of those that attend.
+    """Record the output of every module of `model` under its name, and attention weights under `name.P`.
 
-    The model itself is called "output". Of several calls the last one stays. Tensors are detached. After the block the
-    model is as it was, also if something in it failed.
+    The model's own output is under "output". If a module is called several times, the last call is kept. Tensors are
+    detached. The hooks are removed after the block, also after an error.
 
     >>> from attnlib.nn.attention import AttentionLayer
     >>> layer = AttentionLayer(d_model=3, d_k=2, d_v=2)
@@ -32,26 +32,26 @@ def capture(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     try:
         for name, module in model.named_modules():
             if callable(getattr(type(module), "attention_weights", None)):
-                hooks.append(module.register_forward_pre_hook(_asker(name, seen), with_kwargs=True))
-            hooks.append(module.register_forward_hook(_recorder(name, seen)))
+                hooks.append(module.register_forward_pre_hook(_weights_hook(name, seen), with_kwargs=True))
+            hooks.append(module.register_forward_hook(_output_hook(name, seen)))
         yield seen
     finally:
         for hook in hooks:
             hook.remove()
 
 
-def _asker(name: str, seen: dict[str, Tensor]) -> Callable[..., None]:
-    """A hook that writes the weights of the module `name`."""
+def _weights_hook(name: str, seen: dict[str, Tensor]) -> Callable[..., None]:
+    """A hook that stores the attention weights of the module `name`."""
 
-    def ask(module: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
+    def hook(module: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
         with torch.no_grad():
             seen[f"{name}.P".removeprefix(".")] = module.attention_weights(*inputs, **options).detach()
 
-    return ask
+    return hook
 
 
-def _recorder(name: str, seen: dict[str, Tensor]) -> Callable[..., None]:
-    """A hook that writes the output of the module `name`."""
+def _output_hook(name: str, seen: dict[str, Tensor]) -> Callable[..., None]:
+    """A hook that stores the output of the module `name`."""
 
     def record(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
         if isinstance(output, Tensor):

@@ -1,7 +1,7 @@
-"""Which head looks one back, and which looks behind the last time: two numbers for each head of a causal model.
+"""Previous-token heads and induction heads: one score for each head of a causal model, for either kind.
 
 Book: a-circuit (eq-previous-token, eq-prefix-matching). P holds the weights of some heads, (inputs, heads, n, n), where
-place i looks at the places j <= i; the result is one number for each head, from 0 to 1.
+position i attends to the positions j <= i; the result is one number from 0 to 1 for each head.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from attnlib.shapes import Array, Float, Int, checked
 
 @checked
 def previous_token(P: Float[Array, "b h n n"]) -> Float[Array, "h"]:
-    """The mean weight that a place gives the place before it (eq-previous-token).
+    """The mean weight that a position gives the position before it (eq-previous-token).
 
     >>> previous_token(np.eye(4, k=-1)[None, None])
     array([1.])
@@ -21,19 +21,21 @@ def previous_token(P: Float[Array, "b h n n"]) -> Float[Array, "h"]:
 
 @checked
 def prefix_matching(P: Float[Array, "b h n n"], tokens: Int[Array, "b n"]) -> Float[Array, "h"]:
-    """The mean weight behind the earlier occurrences of the token that looks (eq-prefix-matching).
+    """The mean weight on tokens that followed earlier occurrences of the query's token (eq-prefix-matching).
 
-    Only places whose token has stood before count.
+    Only positions whose token has occurred before count.
 
     >>> P = np.zeros((1, 1, 3, 3))
     >>> P[0, 0, 2] = [0.1, 0.7, 0.2]
-    >>> prefix_matching(P, np.array([[5, 8, 5]]))  # the second 5 looks at the 8 with 0.7
+    >>> prefix_matching(P, np.array([[5, 8, 5]]))  # the second 5 attends to the 8 with 0.7
     array([0.7])
     """
-    earlier = np.tril(tokens[:, :, None] == tokens[:, None, :], k=-1)  # place i has the token of an earlier j
-    behind = np.pad(earlier, ((0, 0), (0, 0), (1, 0)))[:, :, :-1]  # the place after that
+    earlier = np.tril(
+        tokens[:, :, None] == tokens[:, None, :], k=-1
+    )  # positions i and j < i have the same token
+    after = np.pad(earlier, ((0, 0), (0, 0), (1, 0)))[:, :, :-1]  # the position after such a j
     asks = earlier.any(axis=-1)
     if not asks.any():
         raise ValueError("prefix_matching: some token must occur twice in its text; got none that does.")
-    found = (P * behind[:, None]).sum(axis=-1)  # eq-prefix-matching  (b, h, n)
+    found = (P * after[:, None]).sum(axis=-1)  # eq-prefix-matching  (b, h, n)
     return np.moveaxis(found, 1, 0)[:, asks].mean(axis=1)

@@ -1,6 +1,6 @@
-"""Where each head of a decoder looks in the source, for each word that it says.
+"""The cross-attention weights of a decoder, for each word that it predicts.
 
-Book: translation. Row i of the weights belongs to the place that says word i, and has read the words before it.
+Book: translation. Row i of the weights is that of the position that predicts word i, having read the words before it.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from attnlib.shapes import Array, Float
 
 @torch.no_grad()
 def cross_weights(model: EncoderDecoder, pairs: Sequence[Pair]) -> list[Float[Array, "layers heads m n"]]:
-    """The weights of each layer and head for each pair's own translation, the end marks included."""
+    """For each pair the weights of each layer and head, with its reference translation and both end tokens."""
     data = batch(pairs, source_vocab(), target_vocab())
     inputs = (torch.from_numpy(array) for array in (data.source, data.source_mask, data.target_in))
     with capture(model.eval()) as seen:

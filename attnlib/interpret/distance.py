@@ -1,7 +1,7 @@
-"""How far attention looks: the mean distance and the histogram of offsets.
+"""How far away attention is: the mean distance and the histogram of offsets.
 
 Book: patterns-and-entropy (eq-mean-distance, eq-offset-histogram). Rows and columns of P are the same n positions.
-Every row counts by its mass, so a query that may look nowhere counts nothing.
+Each row counts by the sum of its weights, so a query that may attend to nothing does not count.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from attnlib.shapes import Array, Float, Int, checked
 
 @checked
 def mean_distance(P: Float[Array, "*b m n"]) -> Float[Array, "*b"] | np.floating:
-    """How many positions away a query looks, on average over its weights and over all queries (eq-mean-distance).
+    """The mean distance between query and key, weighted by the attention weights (eq-mean-distance).
 
     >>> mean_distance(np.array([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.0, 0.5]]))  # distances 1, 0 and 2 or 0
     np.float64(0.6666666666666666)
@@ -24,9 +24,9 @@ def mean_distance(P: Float[Array, "*b m n"]) -> Float[Array, "*b"] | np.floating
 
 @checked
 def offset_histogram(P: Float[Array, "*b m n"]) -> Float[Array, "*b offsets"]:
-    """The share of all weight that looks o = j - i positions ahead, for o = -(n-1) ... n-1 (eq-offset-histogram).
+    """The share of all weight at each offset o = j - i of key and query, o = -(n-1) ... n-1 (eq-offset-histogram).
 
-    Uniform attention has a triangle, not a flat line: there are more pairs of neighbours than pairs of ends.
+    For uniform attention it is a triangle, not flat: there are more pairs at small offsets than at large ones.
 
     >>> offset_histogram(np.array([[0.0, 1.0], [0.5, 0.5]]))
     array([0.25, 0.25, 0.5 ])
@@ -46,7 +46,7 @@ def offsets(n: int) -> Int[Array, "offsets"]:
 
 
 def _check_square(who: str, P: Float[Array, "*b n m"]) -> Float[Array, "*b"]:
-    """The total weight of each matrix, which must be square and have some."""
+    """The total weight of each matrix, which must be square and not all zeros."""
     rules.probabilities(who, P)
     if P.shape[-1] != P.shape[-2]:
         raise ValueError(
@@ -55,5 +55,5 @@ def _check_square(who: str, P: Float[Array, "*b n m"]) -> Float[Array, "*b"]:
         )
     mass = np.asarray(P.sum(axis=(-2, -1)))
     if not (mass > 0).all():
-        raise ValueError(f"{who}: some query must look somewhere; got a matrix of zeros in P {P.shape}.")
+        raise ValueError(f"{who}: some query must attend to a key; got a matrix of zeros in P {P.shape}.")
     return mass

@@ -1,7 +1,7 @@
-"""Which heads a model needs: take one away, or ask the gradient of its gate.
+"""Which heads a model needs: remove one at a time, or take the gradient with respect to its gate.
 
-Book: heads-at-work (eq-head-importance). Every head of `MultiHeadAttention` is multiplied with a gate: 1
-changes nothing, 0 removes the head. Results are tables (layers, heads), in the order of the model.
+Book: heads-at-work (eq-head-importance). Every head's output is multiplied with a gate: 1 changes nothing, 0
+removes the head. Results are tables (layers, heads), in the order of the model.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,7 @@ def all_gated(model: nn.Module, gates: Sequence[Tensor] | Tensor) -> Iterator[No
 
 
 def _ones(rows: int, layer: MultiHeadAttention) -> Float[Tensor, "rows heads"]:
-    """Gates that change nothing, where the layer computes and as it computes."""
+    """Gates of value one, on the device and in the dtype of the layer."""
     return torch.ones(rows, layer.n_heads).to(next(layer.parameters()))
 
 
@@ -63,9 +63,9 @@ def importance_by_ablation(
 def importance_by_gradient(
     model: nn.Module, loss: Callable[[], Tensor], n_inputs: int
 ) -> Float[Tensor, "layers heads"]:
-    """How steeply the loss follows each gate, without its sign, averaged over the inputs (eq-head-importance).
+    """The absolute gradient of the loss with respect to each gate, averaged over the inputs (eq-head-importance).
 
-    loss    computes the mean loss of n_inputs inputs; each input has gates of its own, so that slopes of opposite sign
+    loss    computes the mean loss of n_inputs inputs; each input has its own gates, so that gradients of opposite sign
             do not cancel
     """
     layers = attentions(model)

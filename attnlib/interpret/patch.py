@@ -1,7 +1,7 @@
-"""Put other words into a head's mouth, or take them out of one ear of a later layer.
+"""Change what one head gives to the model, or what one projection of a later layer reads.
 
-Book: a-circuit. To replace what a head says by its mean takes the head out of a model (mean ablation); to replace it by
-what it said of another text puts that one piece of information in (patching).
+Book: a-circuit. Replacing a head's output by its mean removes the head (mean ablation). Replacing it by the head's
+output on another text gives the model that one piece of information (activation patching).
 """
 
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ from attnlib.shapes import Bool, Float, checked
 def patched_head(
     layer: MultiHeadAttention,
     head: int,
-    said: Float[Tensor, "*#b #n d_v"],
-    places: Bool[Tensor, "*#b n"] | None = None,
+    output: Float[Tensor, "*#b #n d_v"],
+    positions: Bool[Tensor, "*#b n"] | None = None,
 ) -> Iterator[None]:
-    """Inside the `with` block the head says `said` instead of its own output, at the `places` that are True.
+    """Inside the `with` block the head's output becomes `output`, at the `positions` that are True (None: at all).
 
     >>> layer, X = MultiHeadAttention(d_model=4, n_heads=2, bias=False), torch.ones(1, 3, 4)
     >>> with patched_head(layer, 0, torch.zeros(1, 2)), patched_head(layer, 1, torch.zeros(1, 2)):
@@ -30,14 +30,14 @@ def patched_head(
     0.0
     """
 
-    def speak(module: nn.Module, inputs: tuple[Tensor, ...], Z: Tensor) -> Tensor:
+    def replace(module: nn.Module, inputs: tuple[Tensor, ...], Z: Tensor) -> Tensor:
         own = Z[..., head, :, :]
-        other = said if places is None else torch.where(places[..., None], said, own)
+        other = output if positions is None else torch.where(positions[..., None], output, own)
         return torch.cat(
             [Z[..., :head, :, :], other.expand_as(own)[..., None, :, :], Z[..., head + 1 :, :, :]], -3
         )
 
-    handle = layer.heads.register_forward_hook(speak)
+    handle = layer.heads.register_forward_hook(replace)
     try:
         yield
     finally:
@@ -46,19 +46,19 @@ def patched_head(
 
 @contextmanager
 @checked
-def deaf_to(projection: nn.Module, part: Float[Tensor, "*#b #n d_model"]) -> Iterator[None]:
-    """Inside the `with` block the projection, one `W_Q`, `W_K` or `W_V`, reads its input without `part` of it.
+def input_without(projection: nn.Module, part: Float[Tensor, "*#b #n d_model"]) -> Iterator[None]:
+    """Inside the `with` block a projection (`W_Q`, `W_K` or `W_V` of a layer) gets its input minus `part`.
 
     >>> layer, X = nn.Linear(2, 2, bias=False), torch.ones(1, 2)
-    >>> with deaf_to(layer, X):
+    >>> with input_without(layer, X):
     ...     print(layer(X).tolist())
     [[0.0, 0.0]]
     """
 
-    def listen(module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def subtract(module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (inputs[0] - part, *inputs[1:])
 
-    handle = projection.register_forward_pre_hook(listen)
+    handle = projection.register_forward_pre_hook(subtract)
     try:
         yield
     finally:

@@ -1,7 +1,7 @@
-"""What a head does, as numbers: does it follow an offset, one key for all, or the content? Is it where it should be?
+"""Measures of attention patterns: does a head follow an offset, one common key, or the content? Is it correct?
 
 Book: patterns-and-entropy, heads-at-work. P holds one head's weights for many inputs, (inputs, n, n). Each measure is a
-share between 0 and 1; `name_pattern` puts a word to them. The word depends on a threshold, the numbers do not.
+share between 0 and 1; `name_pattern` turns them into a word, which depends on a threshold.
 """
 
 import math
@@ -22,15 +22,15 @@ class Pattern(NamedTuple):
     at_offset: float  # the share of weight at that offset
     near: float  # the share at most 2 positions away
     broadcast: float  # the share that the most popular key of an input gets
-    content: float  # how much of the weight moves when the input changes and the positions stay
-    evenness: float  # mean entropy over its bound: 0 looks at one key, 1 at all alike
+    content: float  # the share of weight that changes from input to input
+    evenness: float  # mean entropy over its maximum: 0 is one key, 1 is uniform
 
 
 @checked
 def measure_pattern(P: Float[Array, "*b m n"], mask: Bool[Array, "*#b #m #n"] | None = None) -> Pattern:
-    """The measures of one head over many inputs; its evenness is NaN where that of no row is defined.
+    """The measures of one head over many inputs; its evenness is NaN if that of no row is defined.
 
-    >>> previous = np.tile(np.eye(4, k=-1), (3, 1, 1))  # every query looks one back; the first looks nowhere
+    >>> previous = np.tile(np.eye(4, k=-1), (3, 1, 1))  # each query attends to the position before it
     >>> pattern = measure_pattern(previous)
     >>> pattern.offset, pattern.at_offset, pattern.content
     (-1, 1.0, 0.0)
@@ -51,7 +51,7 @@ def measure_pattern(P: Float[Array, "*b m n"], mask: Bool[Array, "*#b #m #n"] | 
 
 
 def _check_head(who: str, P: Array) -> None:
-    """One head's weights for several inputs, some of which look somewhere."""
+    """P holds one head's weights for several inputs, and is not all zeros."""
     rules.probabilities(who, P)
     if P.ndim != 3:
         raise ValueError(
@@ -59,13 +59,13 @@ def _check_head(who: str, P: Array) -> None:
             "Take one head with `P[:, h]`; a single input becomes one of one with `P[None]`."
         )
     if not P.any():
-        raise ValueError(f"{who}: some query must look somewhere; got zeros only in P {P.shape}.")
+        raise ValueError(f"{who}: some query must attend to a key; got zeros only in P {P.shape}.")
 
 
 def name_pattern(pattern: Pattern) -> str:
     """One word for a head, by the first measure that exceeds one half.
 
-    positional: one offset · broadcast: one key for all queries · content: moves with the input · local: near, several
+    positional: one offset · broadcast: one key for all queries · content: changes with the input · local: near, several
     offsets · diffuse: none of these.
 
     >>> name_pattern(measure_pattern(np.tile(np.eye(4, k=-1), (3, 1, 1))))
@@ -82,10 +82,10 @@ def name_pattern(pattern: Pattern) -> str:
 
 @checked
 def content_share(P: Float[Array, "*b m n"]) -> float:
-    """The share of weight that would have to move to make all inputs' weights the same: 0 if only positions matter.
+    """The share of weight that depends on the content: 0 if all inputs have the same weights.
 
-    It is the total-variation distance of P from its mean over the inputs, per row, averaged over the rows that look
-    (eq-content-share). A row of zeros looks nowhere: it has no part in the mean, or it would pass for a change.
+    It is the total-variation distance of P from its mean over the inputs, per row, averaged over rows that are not
+    zeros (eq-content-share). A row of zeros has no part in the mean, or its zeros would count as a change.
 
     >>> same, other = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])
     >>> content_share(np.stack([same, same])), content_share(np.stack([same, other]))
@@ -101,9 +101,9 @@ def content_share(P: Float[Array, "*b m n"]) -> float:
 
 @checked
 def evenness(P: Float[Array, "*b m n"], mask: Bool[Array, "*#b #m #n"] | None = None) -> Float[Array, "*b m"]:
-    """Each row's entropy over its bound, log of the keys it may see; NaN where it sees fewer than two or looks at none.
+    """Each row's entropy over its maximum, the log of its visible keys; NaN for fewer than two keys or a row of zeros.
 
-    Without this, causal rows would seem to look sharper than others only because they see less.
+    Without the division the early rows of causal attention would seem sharper only because they have fewer keys.
 
     >>> evenness(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]), np.array([[True, True, False], [True, True, True]]))
     array([1., 0.])
@@ -116,23 +116,23 @@ def evenness(P: Float[Array, "*b m n"], mask: Bool[Array, "*#b #m #n"] | None = 
 
 @checked
 def mass_on(P: Float[Array, "*b m n"], truth: Float[Array, "*#b #m #n"]) -> float:
-    """The share of weight where the truth has its own, over the rows for which there is a truth.
+    """The share of weight on the true keys, over the rows that have a true key.
 
     >>> mass_on(np.array([[0.9, 0.1], [0.5, 0.5]]), truth=np.array([[1.0, 0.0], [0.0, 0.0]]))  # row 1 does not count
     0.9
     """
     T = np.broadcast_to(truth, P.shape)
     if not (T > 0).any():
-        raise ValueError("mass_on: some row must have a true place to look at; got a truth of zeros.")
+        raise ValueError("mass_on: some row must have a true key; got a truth of zeros.")
     counts = T.sum(axis=-1) > 0
     return float((P * (T > 0)).sum(axis=-1)[counts].mean())
 
 
 @checked
 def head_distances(P: Float[Array, "*b h m n"]) -> Float[Array, "h h"]:
-    """How differently each pair of heads looks: total-variation distance per row, averaged over rows and inputs.
+    """The total-variation distance of each pair of heads per row, averaged over rows and inputs.
 
-    0: the same weights everywhere; 1: never at the same key.
+    0 means equal weights everywhere, 1 that no key gets weight from both.
 
     >>> head_distances(np.array([[[1.0, 0.0]], [[1.0, 0.0]], [[0.0, 1.0]]]))
     array([[0., 0., 1.],

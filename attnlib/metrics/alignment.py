@@ -1,4 +1,4 @@
-"""How close a predicted word alignment comes to the true one.
+"""How close a predicted word alignment is to the true one.
 
 Book: the-bottleneck (eq-aer). A link is a pair (source position, target position); Och and Ney (2003) defined the error
 rate for gold alignments with sure links S and possible links P, where S is part of P.
@@ -14,10 +14,10 @@ Link = tuple[int, int]
 def alignment_error_rate(
     predicted: Iterable[Hashable], sure: Iterable[Hashable], possible: Iterable[Hashable] | None = None
 ) -> float:
-    """1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|): 0 is perfect, 1 shares no link with the truth (eq-aer).
+    """1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|): 0 is perfect, 1 means that no link is right (eq-aer).
 
-    Without `possible` links every gold link is sure and this is 1 - F1. For a whole corpus put the number of the
-    sentence in front of each link, so that long sentences count for more, as the definition asks.
+    Without `possible` links every gold link is sure and this is 1 - F1. For a whole corpus add the number of the
+    sentence to each link, so that long sentences count for more, as in the definition.
 
     >>> alignment_error_rate({(0, 0), (1, 1)}, sure={(0, 0), (1, 1)})
     0.0
@@ -58,7 +58,7 @@ def links_from_weights(P: Float[Array, "m n"], threshold: float | None = None) -
 
 
 def diagonal_links(n_source: int, n_target: int) -> set[Link]:
-    """The links of a reader who knows nothing but the two lengths: each target position at its share of the way.
+    """A baseline from the two lengths alone: links along the diagonal of the alignment matrix.
 
     >>> sorted(diagonal_links(2, 4))
     [(0, 0), (0, 1), (1, 2), (1, 3)]

@@ -1,7 +1,8 @@
-"""How much of a translation stands in a right one, phrase by phrase: BLEU, in per cent.
+"""BLEU, in per cent: the share of a translation's words and phrases that also stand in a reference translation.
 
 Book: translation (eq-bleu). Papineni and others (2002) defined it for a whole corpus; the smoothings are those of Chen
-and Cherry (2014), under the names that sacrebleu gives them. A sentence is its words, already separated.
+and Cherry (2014), under the names that sacrebleu gives them. A sentence is a sequence of words. As in the
+paper, the translation that is judged is the *candidate*.
 """
 
 import math
@@ -19,12 +20,12 @@ FLOOR, ADDED = 0.1, 1.0
 
 
 class Counts(NamedTuple):
-    """What BLEU needs to know of a corpus; counts of sentences are added before anything is divided."""
+    """What BLEU needs to know of a corpus: the counts of its sentences are summed first, and divided once."""
 
-    matches: Sequence[int]  # n-grams that were said and are right, n = 1, 2, ...
-    totals: Sequence[int]  # n-grams that were said
-    said: int  # words that were said
-    right: int  # words of the right translations
+    matches: Sequence[int]  # n-grams of the candidates that are in a reference, n = 1, 2, ...
+    totals: Sequence[int]  # all n-grams of the candidates
+    candidate_length: int  # words of the candidates
+    reference_length: int  # words of the references
 
 
 def n_grams(words: Words, n: int) -> Counter[tuple[str, ...]]:
@@ -36,8 +37,8 @@ def n_grams(words: Words, n: int) -> Counter[tuple[str, ...]]:
     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
 
 
-def clipped_matches(said: Words, references: Sequence[Words], n: int) -> int:
-    """The n-grams said that are right, each at most as often as in the reference that has it most often.
+def clipped_matches(candidate: Words, references: Sequence[Words], n: int) -> int:
+    """How many n-grams of the candidate are in a reference; each counts at most as often as in one reference.
 
     >>> clipped_matches("le le le".split(), ["le chat dort".split()], 1)
     1
@@ -45,34 +46,37 @@ def clipped_matches(said: Words, references: Sequence[Words], n: int) -> int:
     allowed = Counter[tuple[str, ...]]()
     for reference in references:
         allowed |= n_grams(reference, n)
-    return sum(min(count, allowed[gram]) for gram, count in n_grams(said, n).items())
+    return sum(min(count, allowed[gram]) for gram, count in n_grams(candidate, n).items())
 
 
-def counts(said: Words, references: Sequence[Words], order: int = 4) -> Counts:
-    """The counts of one sentence; the reference nearest in length (of two, the shorter) says how long it should be."""
+def counts(candidate: Words, references: Sequence[Words], order: int = 4) -> Counts:
+    """The counts of one sentence; of several references the one nearest in length gives `reference_length`."""
     sizes = range(1, order + 1)
-    matches = [clipped_matches(said, references, n) for n in sizes]
-    totals = [max(len(said) - n + 1, 0) for n in sizes]
-    right = min((len(reference) for reference in references), key=lambda n: (abs(n - len(said)), n))
-    return Counts(matches, totals, len(said), right)
+    matches = [clipped_matches(candidate, references, n) for n in sizes]
+    length = len(candidate)
+    totals = [max(length - n + 1, 0) for n in sizes]
+    nearest = min((len(reference) for reference in references), key=lambda n: (abs(n - length), n))
+    return Counts(matches, totals, length, nearest)
 
 
-def brevity_penalty(said: int, right: int) -> float:
-    """1 for what is long enough, else exp(1 - right / said): what was left out cannot be wrong, so it must cost.
+def brevity_penalty(candidate_length: int, reference_length: int) -> float:
+    """1 for a candidate that is long enough, else exp(1 - reference / candidate).
+
+    Precision alone would reward a candidate for leaving out whatever might be wrong.
 
     >>> brevity_penalty(10, 10), round(brevity_penalty(5, 10), 3), brevity_penalty(0, 10)
     (1.0, 0.368, 0.0)
     """
-    if said >= right:
+    if candidate_length >= reference_length:
         return 1.0
-    return math.exp(1 - right / said) if said else 0.0
+    return math.exp(1 - reference_length / candidate_length) if candidate_length else 0.0
 
 
 def precisions(found: Counts, smoothing: str) -> list[float]:
-    """The share of right n-grams for n = 1, 2, ..., up to the longest that was said.
+    """The share of n-grams that match, for n = 1, 2, ..., up to the candidate's length.
 
-    Where none is right, "exp" takes a half, a quarter, ... of a match, and "floor" a tenth. "add-k" adds one match and
-    one n-gram to all n but the first.
+    If none matches for some n, "exp" counts a half, a quarter, ... of a match instead, and "floor" a tenth. "add-k"
+    adds one match and one n-gram for each n but the first.
     """
     shares, halved = [], 1.0
     for n, (matches, total) in enumerate(zip(found.matches, found.totals, strict=True)):
@@ -89,47 +93,54 @@ def precisions(found: Counts, smoothing: str) -> list[float]:
     return shares
 
 
-def bleu(found: Counts, smoothing: str = "exp", *, longest_said: bool = False) -> float:
+def bleu(found: Counts, smoothing: str = "exp", *, effective_order: bool = False) -> float:
     """The brevity penalty times the geometric mean of the precisions, in per cent (eq-bleu).
 
-    longest_said    n runs only as far as there are n-grams, which is what a short sentence needs
+    effective_order    stop at the largest n for which the candidate has an n-gram, as short sentences need
 
-    >>> round(bleu(Counts([3, 2, 1, 1], [4, 3, 2, 1], said=4, right=4)), 3)  # the fourth root of 3/4 x 2/3 x 1/2 x 1
+    >>> round(bleu(Counts([3, 2, 1, 1], [4, 3, 2, 1], 4, 4)), 3)  # the fourth root of 3/4 x 2/3 x 1/2 x 1
     70.711
     """
     rules.one_of("bleu", "smoothing", smoothing, SMOOTHINGS)
     shares = precisions(found, smoothing)
-    order = len(shares) if longest_said else len(found.matches)
+    order = len(shares) if effective_order else len(found.matches)
     if not any(found.matches) or len(shares) < order or 0 in shares:
         return 0.0
     mean_log = sum(map(math.log, shares)) / order
-    return 100 * brevity_penalty(found.said, found.right) * math.exp(mean_log)
+    return 100 * brevity_penalty(found.candidate_length, found.reference_length) * math.exp(mean_log)
 
 
 def corpus_bleu(
-    said: Sequence[Words], references: Sequence[Sequence[Words]], smoothing: str = "exp", order: int = 4
+    candidates: Sequence[Words],
+    references: Sequence[Sequence[Words]],
+    smoothing: str = "exp",
+    order: int = 4,
 ) -> float:
-    """BLEU of a corpus: all counts added first. `references[k]` holds one right translation of sentence k, or several.
+    """BLEU of a corpus, from summed counts. `references[k]` holds the references of sentence k, one or several.
 
-    >>> right = "la zone économique est grande".split()
-    >>> corpus_bleu([right], [[right]]), round(corpus_bleu(["la zone est économique".split()], [[right]]), 1)
-    (100.0, 29.6)
+    >>> reference = "la zone économique est grande".split()
+    >>> corpus_bleu([reference], [[reference]])
+    100.0
+    >>> round(corpus_bleu(["la zone est économique".split()], [[reference]]), 1)
+    29.6
     """
-    if len(said) != len(references) or not said:
+    if len(candidates) != len(references) or not candidates:
         raise ValueError(
-            "corpus_bleu: each sentence needs its list of right translations, and there must be one or more; "
-            f"got {len(said)} sentences and {len(references)} lists."
+            "corpus_bleu: each sentence needs its list of reference translations, and there must be one or more; "
+            f"got {len(candidates)} sentences and {len(references)} lists."
         )
-    found = [counts(words, right, order) for words, right in zip(said, references, strict=True)]
+    found = [counts(one, right, order) for one, right in zip(candidates, references, strict=True)]
     matches, totals = (np.sum([getattr(one, key) for one in found], axis=0) for key in ("matches", "totals"))
-    lengths = (sum(one.said for one in found), sum(one.right for one in found))
+    lengths = (sum(one.candidate_length for one in found), sum(one.reference_length for one in found))
     return bleu(Counts(matches.tolist(), totals.tolist(), *lengths), smoothing)
 
 
-def sentence_bleu(said: Words, references: Sequence[Words], smoothing: str = "exp", order: int = 4) -> float:
-    """BLEU of one sentence, with n up to its own length: coarse, since a handful of n-grams decide it.
+def sentence_bleu(
+    candidate: Words, references: Sequence[Words], smoothing: str = "exp", order: int = 4
+) -> float:
+    """BLEU of one sentence, with n at most its length: a coarse measure, since a handful of n-grams decide it.
 
     >>> round(sentence_bleu("le chat".split(), ["le chat dort".split()]), 1)
     60.7
     """
-    return bleu(counts(said, references, order), smoothing, longest_said=True)
+    return bleu(counts(candidate, references, order), smoothing, effective_order=True)

@@ -1,4 +1,4 @@
-"""One number out of a curve: where it first falls below a level, or first reaches it.
+"""One number from a curve: where it first falls below a level, or first reaches it.
 
 Book: the-bottleneck.
 """

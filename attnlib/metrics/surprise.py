@@ -1,4 +1,4 @@
-"""What a language model's loss says in other units: perplexity, and bits a byte.
+"""A language model's loss in other units: perplexity, and bits per byte.
 
 Chapter 5 compares them (what-is-minimised). A loss is in nats: the mean of -log p over tokens.
 """
@@ -10,7 +10,7 @@ from attnlib.shapes import Number, checked
 
 @checked
 def perplexity(nats: Number[float, "0.."]) -> float:
-    """Among how many equally likely tokens one would have to guess, to be as surprised: exp of the mean nats a token.
+    """exp of the mean loss in nats: the number of equally likely tokens among which guessing has the same loss.
 
     >>> round(perplexity(math.log(50)), 9)
     50.0
@@ -22,9 +22,9 @@ def perplexity(nats: Number[float, "0.."]) -> float:
 def bits_per_byte(
     nats: Number[float, "0.."], tokens: Number[int, "1.."], n_bytes: Number[int, "1.."]
 ) -> float:
-    """The bits of all tokens, shared out over the bytes of the text: so models with other tokenizers can be compared.
+    """The loss of all tokens in bits, divided by the bytes of the text: it compares models with different tokenizers.
 
-    nats    a token, in the mean
+    nats    mean loss of a token
 
     >>> bits_per_byte(2 * math.log(2), tokens=100, n_bytes=400)  # 2 bits a token, 4 bytes a token
     0.5

@@ -23,7 +23,7 @@ class ModelConfig:
     d_k: int | None = None  # width of a head; None is d_model / n_heads
     n_layers: int = 4  # how many blocks
     d_hidden: int | None = None  # width inside the feed-forward network; None is 4 d_model
-    positions: str = "learned"  # how a token's position is told, one of POSITIONS
+    positions: str = "learned"  # how positions are encoded, one of POSITIONS
     layout: str = "halves"  # for rotary: which coordinates make a pair
     base: float = 10_000.0  # for rotary: the longest wavelength is almost 2 pi times this
     norm: str = "layer"  # one of NORMS

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from attnlib.models.config import ModelConfig
 from attnlib.models.parts import block_of, last_norm_of, positions_of, stack_of
 from attnlib.models.start import keep_sizes
-from attnlib.nn.bare import bare
 from attnlib.nn.cache import DecoderCache, KVCache, SourceCache
+from attnlib.nn.direct_calls import with_direct_calls
 from attnlib.nn.positional import LearnedPositions
 from attnlib.nn.transformer import Block, dropout_of
 from attnlib.shapes import Bool, Float, Int, checked
@@ -162,7 +162,7 @@ class Predictor:
         source: Int[Tensor, "b n"],
         source_mask: Bool[Tensor, "b n"] | None = None,
     ) -> None:
-        self.model, self.kv_cache = bare(model), model.new_kv_cache()
+        self.model, self.kv_cache = with_direct_calls(model), model.new_kv_cache()
         self.memory, self.source_mask = model.encode(source, source_mask), source_mask
         self.reads = torch.arange(len(source), device=source.device)  # which source each row reads
 

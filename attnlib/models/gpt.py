@@ -1,7 +1,7 @@
 """A GPT: tokens in, scores of the next token out. One frozen config reaches from GPT-2 to the present.
 
 Chapter 4 builds it. What differs between a GPT-2 of 2019 and a Llama of 2023 is a few fields of `ModelConfig`: how
-positions are told, which norm, which activation function, biases or none, keys and values shared or not.
+positions are encoded, which norm, which activation function, biases or none, keys and values shared or not.
 """
 
 import math
@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from attnlib.models.config import ModelConfig
 from attnlib.models.parts import last_norm_of, positions_of, stack_of
 from attnlib.models.start import initialise
-from attnlib.nn.bare import bare
 from attnlib.nn.cache import KVCache
+from attnlib.nn.direct_calls import with_direct_calls
 from attnlib.nn.transformer import dropout_of
 from attnlib.shapes import Float, Int, checked
 
@@ -73,7 +73,7 @@ class Predictor:
     """The log-probabilities of what comes after a prefix that grows: of each call it reads what is new."""
 
     def __init__(self, model: GPT, kv_cache: list[KVCache]) -> None:
-        self.model, self.kv_cache = bare(model), kv_cache
+        self.model, self.kv_cache = with_direct_calls(model), kv_cache
 
     def __call__(self, prefix: Int[Tensor, "b n"]) -> Float[Tensor, "b vocab"]:
         with torch.inference_mode():

@@ -77,7 +77,7 @@ def tensor_parallel_held(config: ModelConfig, p: int, size: int = 4) -> Held:
 
 
 def pipeline_held(config: ModelConfig, p: int, size: int = 4) -> Held:
-    """A p-th of the layers; the first worker, counted here, has the embedding and the places as well; eq-held."""
+    """A p-th of the layers; the first worker, counted here, also has the tables of tokens and positions; eq-held."""
     first = config.d_model * (config.vocab + (config.context if config.positions == "learned" else 0))
     here = ((parameters(config) - rest(config)) / p + first) * size
     return Held(here, here, 2 * here)

@@ -1,7 +1,7 @@
 """The parts of a transformer by the names that a config gives them, and the stack of blocks made of them.
 
 Book: Chapter 4. The tables are where a model is varied: another mixer, another feed-forward network or another bias on
-the scores is a function and a row, and no forward asks which one it is. A row takes the config and returns the part.
+the scores is a function and a row, and no `forward` has a branch for it. A row takes the config and returns the part.
 """
 
 from collections.abc import Callable

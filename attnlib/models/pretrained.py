@@ -1,4 +1,4 @@
-"""Somebody else's parameters in our GPT: the published names of GPT-2 and of Llama, key by key and shape by shape.
+"""Published parameters in our GPT: the published names of GPT-2 and of Llama, key by key and shape by shape.
 
 Only safetensors files are read: they hold numbers and nothing else, so that opening one runs no code.
 """
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnlib.models.gpt import GPT
 
-# Where a published key goes: {0} is the layer. What goes to three places is cut in three.
+# Where a published key goes: {0} is the layer. A tensor with three goals is cut in three.
 GPT2 = {
     r"wte\.weight": ["embed.weight"],
     r"wpe\.weight": ["places.weight"],
@@ -75,7 +75,7 @@ def read(file: Path) -> dict[str, Tensor]:
 
 
 def take_published(model: GPT, published: dict[str, Tensor], source: str = "parameters") -> None:
-    """Put published tensors into the model; every key must have its place, and every place its key."""
+    """Put published tensors into the model; every key must name a parameter, and every parameter must have a key."""
     wanted = dict(model.named_parameters())
     given = {
         name: tensor for key in published for name, tensor in _places(key, published[key], source).items()
@@ -92,7 +92,7 @@ def take_published(model: GPT, published: dict[str, Tensor], source: str = "para
             )
     for name in given:
         if name not in wanted:
-            raise ValueError(f"load_published: {source} has {name}; the model has no place for it.")
+            raise ValueError(f"load_published: {source} has {name}; the model has no such parameter.")
     with torch.no_grad():
         for name, parameter in wanted.items():
             parameter.copy_(given[name])
@@ -115,7 +115,7 @@ def published_gpt2(model: GPT) -> dict[str, Tensor]:
 
 
 def _names(short: str) -> list[str]:
-    """The names that a published key has in our model, without its prefix; none if nobody publishes it."""
+    """The names that a published key has in our model, without its prefix; none if it is unknown."""
     for pattern, goals in (GPT2 | LLAMA).items():
         found = re.fullmatch(pattern, short)
         if found:

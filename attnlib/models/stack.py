@@ -26,7 +26,7 @@ def stack_config(
     activation: str = "relu",
     **more: object,
 ) -> ModelConfig:
-    """Blocks of attention alone, unless more is asked for; other fields of `ModelConfig` may be given.
+    """The config of blocks with attention alone, unless more is given; other fields of `ModelConfig` may be given, too.
 
     vocab       how many different tokens go in
     n_out       how many scores come out at each position

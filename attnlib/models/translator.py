@@ -66,6 +66,6 @@ def translate(model: EncoderDecoder, sentence: str) -> str:
     source = torch.tensor([source_vocab().encode(words)])
     start = torch.full((1, 1), BOS)
     written = decode.tokens(
-        model.predictor(source), start, max_tokens=2 * len(words) + 8, stop=[EOS], pad=PAD
+        model.predictor(source), start, max_new_tokens=2 * len(words) + 8, stop=[EOS], pad=PAD
     )
     return " ".join(target_vocab().decode(written[0].tolist())).replace("' ", "'")

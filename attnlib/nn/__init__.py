@@ -1,8 +1,10 @@
-"""The same file names and function names as `attnlib.reference`, in PyTorch, for use.
+"""The functions of `attnlib.reference` in PyTorch, with the same file names and function names.
 
-Autograd does the backward, so a function returns its output alone. Functions with parameters to learn have a module
-beside them that holds these: `attention.AttentionLayer`, `scores.AdditiveScore`, `layers.SelfAttention`,
-`multihead.MultiHeadAttention`. What a decoder remembers is in `cache`; a model that writes is called by way of `bare`.
+Autograd does the backward, so a function returns only its output. A function with learned parameters has a module that
+holds them: `attention.AttentionLayer`, `scores.AdditiveScore`, `layers.SelfAttention`,
+`multihead.MultiHeadAttention`. The keys and values that a decoder keeps between steps are in `cache`;
+`direct_calls` makes its steps faster.
 
-Nothing here looks at the value of a tensor, so layers compile, `vmap`, shard and run ahead of a GPU; `debug` looks.
+No function depends on the values in a tensor, so layers can be compiled, mapped with `vmap`, sharded, and run without
+waiting for a GPU. `debug` checks values.
 """

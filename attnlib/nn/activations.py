@@ -1,4 +1,4 @@
-"""The twin of `attnlib.reference.activations`: the same bends by PyTorch's own operators.
+"""The twin of `attnlib.reference.activations`: activation functions by PyTorch's own operators.
 
 Chapter 4 compares them.
 """

@@ -1,4 +1,4 @@
-"""The twin of `attnlib.reference.attention`: attention in PyTorch. Functions return the output; ask for weights apart.
+"""The twin of `attnlib.reference.attention`: attention in PyTorch. Functions return only the output.
 
 The book derives it in eq-attend, eq-attention and eq-layer (Chapter 1).
 """
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from attnlib import rules
 from attnlib.nn.masks import causal_mask
 from attnlib.nn.ops import masked_softmax
-from attnlib.shapes import Bool, Float, Number, checked, where
+from attnlib.shapes import Bool, Float, Number, checked, same_size
 
 
 @checked
@@ -33,7 +33,7 @@ def attention_weights(
 
 
 def _four_axes(X: Tensor) -> Tensor:
-    """(1, 1, m, n) from (m, n): with fewer axes PyTorch's operator takes a program that keeps all the weights."""
+    """(1, 1, m, n) from (m, n): with fewer axes PyTorch chooses an implementation that stores all weights."""
     return X if X.dim() > 3 else X[(None,) * (4 - X.dim())]
 
 
@@ -44,7 +44,7 @@ def visible(
     mask: Bool[Tensor, "*#b #m #n"] | None,
     causal: bool,
 ) -> Bool[Tensor, "..."] | None:
-    """The mask, and under `causal` the past alone: the last query stands at the last key."""
+    """The mask, combined with a causal one if `causal`; the last query is at the position of the last key."""
     m, n = Q.shape[-2], K.shape[-2]
     if not causal or m == 1:
         return mask
@@ -55,7 +55,7 @@ def visible(
 def _hidden(
     Q: Tensor, K: Tensor, mask: Tensor | None, bias: Tensor | None, causal: bool
 ) -> Float[Tensor, "..."] | Bool[Tensor, "..."] | None:
-    """What the operator takes as `attn_mask`: True = may look, or numbers to add, minus infinity where one may not."""
+    """The operator's `attn_mask`: boolean (True = may look), or numbers to add, -inf where a query may not look."""
     seen = visible(Q, K, mask, causal)
     if bias is not None:
         bias = bias.to(Q.dtype)
@@ -73,25 +73,27 @@ def fused_attention(
     causal: bool = False,
     dropout: Number[float, "0..1"] = 0.0,
 ) -> Float[Tensor, "*b m d_v"]:
-    """PyTorch's operator with all that a layer may want of it (eq-attention); it never forms the weights.
+    """Attention by PyTorch's fused operator, which never stores all weights (eq-attention).
 
-    A query that may look nowhere gets zeros, and its gradients are finite. Where `causal` is all that hides something,
-    no table of n x n is made: the operator knows the case m = n, and for the last m of n positions PyTorch has a name.
+    A query that may look nowhere gets zeros, and its gradients are finite. If only `causal` hides keys, no n x n mask
+    is made: the operator has a flag for m = n, and `causal_lower_right` stands for the last m of n positions.
 
     >>> fused_attention(torch.zeros(2, 1), torch.zeros(2, 1), torch.tensor([[4.0], [8.0]]), causal=True)
     tensor([[4.],
             [6.]])
     """
     m, n = Q.shape[-2], K.shape[-2]
-    causal = causal and m > 1  # the last position sees all there is
+    causal = causal and m > 1  # a single query is the last position, which sees all keys
     alone = mask is None and bias is None
     whole, hidden = False, None
     if alone and causal and m == n:
         whole = True
     elif (
         alone and causal and not torch.compiler.is_compiling()
-    ):  # the compiler does not take PyTorch's name for it
-        from torch.nn.attention.bias import causal_lower_right  # here: it loads PyTorch's compiler, a second
+    ):  # torch.compile does not support causal_lower_right
+        from torch.nn.attention.bias import (
+            causal_lower_right,
+        )  # here, because it loads the compiler, which takes a second
 
         hidden = causal_lower_right(m, n)
     elif causal or not alone:
@@ -149,7 +151,7 @@ class AttentionLayer(nn.Module):
         self.W_V = nn.Linear(d_source, d_v, bias=False)
 
     @checked
-    @where(source="X")
+    @same_size(source="X")
     def forward(
         self,
         X: Float[Tensor, "*b m {self.d_model}"],
@@ -160,18 +162,18 @@ class AttentionLayer(nn.Module):
         return scaled_dot_product_attention(self.W_Q(X), self.W_K(source), self.W_V(source), mask)
 
     @checked
-    @where(source="X")
+    @same_size(source="X")
     def attention_weights(
         self,
         X: Float[Tensor, "*b m {self.d_model}"],
         source: Float[Tensor, "*b n {self.d_source}"] | None = None,
         mask: Bool[Tensor, "*#b #m #n"] | None = None,
     ) -> Float[Tensor, "*b m n"]:
-        """Who looks where: (*b, m, n), each row with sum one."""
+        """The attention weights, (*b, m, n); each row sums to one."""
         source = self._source(X, source)
         return attention_weights(self.W_Q(X), self.W_K(source), mask)
 
     def _source(self, X: Tensor, source: Tensor | None) -> Tensor:
-        """What X looks at, itself if it is given nothing else."""
+        """The source, or X itself if none is given."""
         rules.dtype_of_the_layer("AttentionLayer", X, self.W_Q)
         return X if source is None else source

@@ -1,6 +1,6 @@
-"""The twin of `attnlib.reference.convolution`: a feed-forward network that sees its neighbours.
+"""The twin of `attnlib.reference.convolution`: a feed-forward network with a convolution over positions.
 
-Chapter 4 places it.
+Chapter 4 discusses it.
 """
 
 import torch.nn.functional as F
@@ -26,10 +26,10 @@ def depthwise_convolution(
 
 
 class ConvolvedFeedForward(nn.Module):
-    """Out into a wider room, a look at the neighbours there, a bend at zero, and back.
+    """A linear map to a larger width, a convolution over neighbouring positions, ReLU, and a linear map back.
 
     width    positions that a filter sees
-    ahead    how many of them lie ahead; 0 sees only what came before, as a decoder must
+    ahead    how many of them are later positions; 0 is causal, as a decoder needs
     """
 
     def __init__(self, *, d_model: int, d_hidden: int, width: int = 3, ahead: int = 0) -> None:

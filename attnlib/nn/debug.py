@@ -1,8 +1,8 @@
-"""Find where a bad value comes in: inside `checked_values()` the functions and layers of `attnlib.nn` look at values.
+"""Find where NaN or another bad value first occurs: inside `checked_values()` functions of `attnlib.nn` check values.
 
-The book says in its chapter on masks what NaN does inside attention (2.3). Outside the block nothing here looks at a
-value, because a look waits for the device, and neither a compiler nor `vmap` can take it. `attnlib.reference` always
-looks; so inside the block each function whose twin there has a rule for values is asked of its twin first.
+The book's chapter on masks shows what NaN does inside attention (2.3). Outside the block no value is checked, because
+a check waits for the device, and neither `torch.compile` nor `vmap` supports it. The functions of `attnlib.reference`
+always check values; so inside the block each of their twins first calls them with the same arguments.
 """
 
 import importlib
@@ -16,11 +16,11 @@ import torch
 
 from attnlib import rules, shapes
 
-NAMES = {"reinforce_loss": "reinforce_gradient"}  # a twin of another name
+NAMES = {"reinforce_loss": "reinforce_gradient"}  # functions whose twin has another name
 
 
 def _scores(Q: Any, K: Any, V: Any, mask: Any = None, bias: Any = None, **_: Any) -> dict[str, Any]:
-    """What the operator of a layer, which takes a bias and shared keys, makes of its arguments."""
+    """The scores and values of `fused_attention`, which takes a bias and shared keys, for its twin `attend`."""
     rules.finite("scaled_dot_product_attention", "V", V)
     K, V = (A if Q.dim() < 3 else A.repeat_interleave(Q.shape[-3] // A.shape[-3], dim=-3) for A in (K, V))
     S = Q @ K.mT / Q.shape[-1] ** 0.5
@@ -36,10 +36,10 @@ def _as_array(value: Any) -> Any:
 
 
 @torch.no_grad()
-def _ask_the_twin(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> None:
-    """The function's twin, if it has a rule for values, computes with the same arguments as arrays."""
+def _call_the_twin(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    """Call the function's twin, if it checks values, with the same arguments as arrays."""
     if "." in function.__qualname__ or not function.__module__.startswith("attnlib.nn."):
-        return  # of a layer the functions that it calls are asked
+        return  # a method of a layer: the functions that it calls are checked
     given = inspect.signature(function).bind(*args, **named).arguments
     name = NAMES.get(function.__name__, function.__name__)
     if function.__name__ == "fused_attention":
@@ -47,14 +47,14 @@ def _ask_the_twin(function: Callable[..., Any], args: tuple[Any, ...], named: di
     home = importlib.import_module(function.__module__.replace("attnlib.nn", "attnlib.reference"))
     code = inspect.unwrap(getattr(home, name)).__code__ if hasattr(home, name) else None
     if code and "rules" in code.co_names and not code.co_flags & inspect.CO_VARARGS:
-        known = code.co_varnames[: code.co_argcount]  # a device is not
+        known = code.co_varnames[: code.co_argcount]  # the twin has no argument `device`
         with np.errstate(all="ignore"):
             getattr(home, name)(**{key: _as_array(value) for key, value in given.items() if key in known})
 
 
 @contextmanager
 def checked_values() -> Iterator[None]:
-    """Inside the block, values that a function cannot compute with are refused with one sentence.
+    """Inside the block, invalid values raise the clear error message of the twin in `attnlib.reference`.
 
     >>> import math
     >>> from attnlib.nn.ops import softmax
@@ -63,14 +63,14 @@ def checked_values() -> Iterator[None]:
     Traceback (most recent call last):
     ValueError: softmax: scores must be finite or -inf; got 1 NaN or +inf entries in S (2,).
     """
-    before = shapes.AROUND
+    before = shapes.INTERCEPT
 
-    def asking(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        _ask_the_twin(function, args, named)
+    def with_checks(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        _call_the_twin(function, args, named)
         return before(function, args, named) if before else function(*args, **named)
 
-    shapes.AROUND = asking
+    shapes.INTERCEPT = with_checks
     try:
         yield
     finally:
-        shapes.AROUND = before
+        shapes.INTERCEPT = before

@@ -1,6 +1,7 @@
-"""The twin of `attnlib.reference.drop`: dropout with what is kept drawn by the caller.
+"""The twin of `attnlib.reference.drop`: dropout with a mask of kept entries that the caller draws.
 
-Chapter 5 shows its four places. Layers use `torch.nn.Dropout` and the dropout of PyTorch's operator, which draw alone.
+Chapter 5 shows where a transformer has dropout. Layers use `torch.nn.Dropout` and the fused operator's own, which draw
+the mask themselves.
 """
 
 from torch import Tensor
@@ -14,7 +15,7 @@ from attnlib.shapes import Bool, Float, Number, checked
 def dropout(
     X: Float[Tensor, "*s"], kept: Bool[Tensor, "*s"], share: Number[float, "0<..1"]
 ) -> Float[Tensor, "*s"]:
-    """What is kept, divided by the share that is kept on average; zeros for the rest: so the mean over draws is X."""
+    """The kept entries, divided by the share that is kept on average, and zeros elsewhere: on average this is X."""
     return X * (kept.to(X.dtype) / share)
 
 
@@ -27,6 +28,6 @@ def dropped_attention(
     share: Number[float, "0<..1"],
     mask: Bool[Tensor, "*#b #m #n"] | None = None,
 ) -> Float[Tensor, "*b m d_v"]:
-    """Attention that loses some keys while training. The weights that stay do not sum to one, only on average."""
+    """Attention with dropout on its weights. The rows of kept weights sum to one only on average."""
     P = masked_softmax(scaled_dot_scores(Q, K), mask)
     return dropout(P, kept, share) @ V

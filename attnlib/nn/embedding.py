@@ -1,6 +1,6 @@
 """The twin of `attnlib.reference.embedding`: one table from tokens to vectors and from vectors to scores.
 
-Chapter 4 derives it. `torch.nn.Embedding` is a home for the table.
+Chapter 4 derives it. `torch.nn.Embedding` is a module that holds the table.
 """
 
 import math

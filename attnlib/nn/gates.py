@@ -1,4 +1,4 @@
-"""The twin of `attnlib.reference.gates`: a gate on each head, on the function and on a whole module.
+"""The twin of `attnlib.reference.gates`: a gate on each head, as a function and for a whole module.
 
 The book derives it in eq-head-gate (Chapter 3).
 """
@@ -14,7 +14,7 @@ from attnlib.shapes import Float, checked
 
 @checked
 def gate_heads(Z: Float[Tensor, "*b h m d_v"], gates: Float[Tensor, "*#b h"]) -> Float[Tensor, "*b h m d_v"]:
-    """Multiply what each head says with its gate; gates are (h,), or (*b, h) for each sequence (eq-head-gate)."""
+    """Multiply each head's output with its gate; gates are (h,), or (*b, h) for each sequence (eq-head-gate)."""
     return Z * gates[..., None, None]  # eq-head-gate
 
 

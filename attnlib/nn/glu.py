@@ -1,6 +1,6 @@
 """The twin of `attnlib.reference.glu`: gated linear units.
 
-Chapter 4 compares them. `attnlib.nn.transformer.FeedForward` with `gated=True` is a home for the maps.
+Chapter 4 compares them. `attnlib.nn.transformer.FeedForward` with `gated=True` holds the linear maps.
 """
 
 from torch import Tensor

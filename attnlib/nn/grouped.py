@@ -10,5 +10,5 @@ from attnlib.shapes import Float, Number, checked
 
 @checked
 def repeat_heads(K: Float[Tensor, "*b g n d"], times: Number[int, "1.."]) -> Float[Tensor, "*b h n d"]:
-    """Each head `times` times in a row, so that query head i meets key head i // times (eq-grouped-query)."""
+    """Each head `times` times in a row, so that query head i uses key head i // times (eq-grouped-query)."""
     return K if times == 1 else K.repeat_interleave(times, dim=-3)  # eq-grouped-query

@@ -1,4 +1,4 @@
-"""Hard attention for training: the draw, and the loss and the detour that let a gradient past it.
+"""Hard attention: sampling one key, and two ways to get a gradient past it, REINFORCE and straight-through.
 
 The book derives it in eq-draw, eq-hard-attention, eq-expected-reward, eq-reinforce, eq-reinforce-loss,
 eq-optimal-baseline and eq-straight-through (Chapter 1). The twin with the derivatives written out is
@@ -66,7 +66,7 @@ def _gradient(f: Callable[[Tensor], Tensor], S: Tensor) -> Tensor:
 
 @checked
 def expected_reward_gradient(S: Float[Tensor, "*b n"], R: Float[Tensor, "*b n"]) -> Float[Tensor, "*b n"]:
-    """The exact derivative by the scores: a finite sum needs no draw (eq-expected-reward-gradient)."""
+    """The exact derivative with respect to the scores, which needs no sampling (eq-expected-reward-gradient)."""
     return _gradient(lambda S: expected_reward(S, R.detach()), S)  # eq-expected-reward-gradient  (*b, n)
 
 
@@ -77,10 +77,10 @@ def reinforce_loss(
     reward: Float[Tensor, "*b"] | int | float,
     baseline: Float[Tensor, "*#b"] | int | float = 0.0,
 ) -> Float[Tensor, "*b"]:
-    """One loss for each draw, whose derivative by S is minus `reinforce_gradient` (eq-reinforce-loss).
+    """One loss for each draw; its derivative with respect to S is minus `reinforce_gradient` (eq-reinforce-loss).
 
-    Minus, because an optimiser goes down and the reward shall go up. Its value says nothing about how good the draws
-    are; watch the reward. Neither reward nor baseline gets a gradient from it.
+    The sign is negative because an optimiser minimises and the reward is to be maximised. The value of this loss does
+    not measure how good the draws are; the reward does. Neither reward nor baseline gets a gradient.
 
     >>> S = torch.zeros(2, requires_grad=True)
     >>> reinforce_loss(S, torch.tensor([0, 1]), reward=torch.tensor([1.0, 3.0])).sum().backward()
@@ -143,9 +143,9 @@ def optimal_baseline(S: Float[Tensor, "*b n"], R: Float[Tensor, "*b n"]) -> Floa
 def straight_through_attention(
     S: Float[Tensor, "*b m n"], V: Float[Tensor, "*b n d_v"], index: Int[Tensor, "*b m"]
 ) -> Float[Tensor, "*b m d_v"]:
-    """Hard attention forwards; on the way back the draw is treated as its own weights P (eq-straight-through).
+    """Hard attention in the forward; the backward is that of soft attention with weights P (eq-straight-through).
 
-    P - P.detach() is zero with the derivative of P. The brackets matter: added one after the other they would round.
+    P - P.detach() is zero, and has the derivative of P. Without the brackets the sum would have rounding errors.
 
     >>> S = torch.zeros(1, 2, requires_grad=True)
     >>> O = straight_through_attention(S, torch.tensor([[1.0], [3.0]]), torch.tensor([1]))
@@ -154,6 +154,6 @@ def straight_through_attention(
     (3.0, tensor([[-0.5000,  0.5000]]))
     """
     P = softmax(S)
-    hard_attention(P, V, index)  # the same rules
+    hard_attention(P, V, index)  # for its checks of the arguments
     H = one_hot(index, P) + (P - P.detach())  # eq-straight-through  (*b, m, n)
     return H @ V

@@ -1,4 +1,4 @@
-"""The twin of `attnlib.reference.layers`: attention within one sequence, and from one to another.
+"""The twin of `attnlib.reference.layers`: self-attention and cross-attention.
 
 The book derives it in eq-self-attention and eq-cross-attention (Chapter 2). Both hold an `AttentionLayer`, the
 projections of Chapter 1, as `layer`: `copy_parameters(parameters, module.layer)` fills them.
@@ -20,7 +20,7 @@ class SelfAttention(nn.Module):
         return self.layer(X, mask=mask)  # eq-self-attention
 
     def attention_weights(self, X: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Who looks where: (*b, n, n)."""
+        """The attention weights, (*b, n, n)."""
         return self.layer.attention_weights(X, mask=mask)
 
 
@@ -35,5 +35,5 @@ class CrossAttention(nn.Module):
         return self.layer(X, source, mask)  # eq-cross-attention
 
     def attention_weights(self, X: Tensor, source: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Who looks where: (*b, m, n)."""
+        """The attention weights, (*b, m, n)."""
         return self.layer.attention_weights(X, source, mask)

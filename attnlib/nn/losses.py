@@ -1,4 +1,4 @@
-"""The twin of `attnlib.reference.losses`: what a training makes small, in PyTorch; one number for each token.
+"""The twin of `attnlib.reference.losses`: losses in PyTorch; one number for each token.
 
 Chapter 5 derives them (eq-cross-entropy, eq-token-loss, eq-smoothed-target).
 """
@@ -12,14 +12,14 @@ from attnlib.shapes import Bool, Float, Int, Number, checked
 
 
 def _by_rows(S: Tensor, targets: Tensor, epsilon: float = 0.0) -> Tensor:
-    """PyTorch's operator, which takes one axis of tokens."""
+    """PyTorch's cross-entropy, which takes one axis of tokens."""
     rows, right = S.reshape(-1, S.shape[-1]), targets.reshape(-1).long()
     return F.cross_entropy(rows, right, reduction="none", label_smoothing=epsilon).view(targets.shape)
 
 
 @checked
 def cross_entropy(S: Float[Tensor, "*b vocab"], targets: Int[Tensor, "*b"]) -> Float[Tensor, "*b"]:
-    """-log p of each right token, in nats."""
+    """-log p of each target token, in nats."""
     return _by_rows(S, targets)
 
 
@@ -27,7 +27,7 @@ def cross_entropy(S: Float[Tensor, "*b vocab"], targets: Int[Tensor, "*b"]) -> F
 def smoothed_over_all(
     targets: Int[Tensor, "*b"], vocab: Number[int, "2.."], epsilon: Number[float, "0..1"]
 ) -> Float[Tensor, "*b vocab"]:
-    """The share epsilon of each right answer, spread evenly over all tokens, the right one among them."""
+    """One-hot targets with a share epsilon spread evenly over all tokens, including the target."""
     right = F.one_hot(targets, vocab).to(torch.get_default_dtype())
     return (1 - epsilon) * right + epsilon / vocab
 
@@ -36,14 +36,14 @@ def smoothed_over_all(
 def smoothed_over_others(
     targets: Int[Tensor, "*b"], vocab: Number[int, "2.."], epsilon: Number[float, "0..1"]
 ) -> Float[Tensor, "*b vocab"]:
-    """The share epsilon of each right answer, spread evenly over the other tokens: the right one keeps 1 - epsilon."""
+    """One-hot targets with a share epsilon spread evenly over the other tokens: the target keeps 1 - epsilon."""
     right = F.one_hot(targets, vocab).to(torch.get_default_dtype())
     return (1 - epsilon) * right + epsilon / (vocab - 1) * (1 - right)
 
 
 @checked
 def soft_cross_entropy(S: Float[Tensor, "*b vocab"], Q: Float[Tensor, "*b vocab"]) -> Float[Tensor, "*b"]:
-    """The mean of -log p where the right answer is not one token but a row of probabilities Q."""
+    """Cross-entropy with a target distribution Q in place of one target token."""
     return -(Q * log_softmax(S)).sum(dim=-1)
 
 
@@ -51,13 +51,13 @@ def soft_cross_entropy(S: Float[Tensor, "*b vocab"], Q: Float[Tensor, "*b vocab"
 def smoothed_cross_entropy(
     S: Float[Tensor, "*b vocab"], targets: Int[Tensor, "*b"], epsilon: Number[float, "0..1"]
 ) -> Float[Tensor, "*b"]:
-    """Cross-entropy with labels that are smoothed over all tokens; no table of them is made."""
+    """Cross-entropy with labels that are smoothed over all tokens; the smoothed labels are never stored."""
     return _by_rows(S, targets, epsilon)
 
 
 @checked
 def z_loss(S: Float[Tensor, "*b vocab"]) -> Float[Tensor, "*b"]:
-    """The square of Z = log sum exp of the scores: it holds down what the softmax does not feel, their common size."""
+    """The square of Z = log sum exp of the scores: it limits their common offset, which the softmax ignores."""
     return log_sum_exp(S) ** 2
 
 
@@ -65,7 +65,7 @@ def z_loss(S: Float[Tensor, "*b vocab"]) -> Float[Tensor, "*b"]:
 def sequence_loss(
     S: Float[Tensor, "*b vocab"], targets: Int[Tensor, "*b"], real: Bool[Tensor, "*b"]
 ) -> Float[Tensor, ""]:
-    """The mean cross-entropy of the real tokens of a batch; what stands in the padding may be anything."""
+    """The mean cross-entropy of the real tokens of a batch; padding may have any values."""
     shown = torch.where(real[..., None], S, 0.0)
     L = cross_entropy(shown, torch.where(real, targets, 0))
     return (L * real).sum() / real.sum()

@@ -1,7 +1,7 @@
-"""The twin of `attnlib.reference.masks`: who may look where. Boolean, and **True means "may look"**, as everywhere.
+"""The twin of `attnlib.reference.masks`: which query may attend to which key. Boolean, and **True means "may look"**.
 
 The book derives them in eq-causal-mask, eq-padding-mask, eq-window-mask, eq-prefix-mask, eq-combined-mask and
-eq-additive-mask (Chapter 2). Masks are made on the CPU; `device` makes them where the scores are.
+eq-additive-mask (Chapter 2). Masks are made on the CPU; `device` should be that of the scores.
 """
 
 import math
@@ -49,13 +49,13 @@ def window_mask(
 def prefix_mask(
     n: Number[int, "1.."], prefix: Number[int, "0..n"], device: Device = None
 ) -> Bool[Tensor, "{n} {n}"]:
-    """All see the first `prefix` positions; beyond them each sees the past and itself (eq-prefix-mask)."""
+    """Every position sees the first `prefix` positions, and otherwise itself and earlier ones (eq-prefix-mask)."""
     return causal_mask(n, device=device) | (torch.arange(n, device=device) < prefix)  # eq-prefix-mask  (n, n)
 
 
 @checked
 def combine_masks(*masks: Bool[Tensor, "..."]) -> Bool[Tensor, "..."]:
-    """One may look where every mask allows it; shapes broadcast from the last axis on (eq-combined-mask)."""
+    """True where all masks are True; shapes broadcast from the last axis on (eq-combined-mask)."""
     rules.broadcastable("combine_masks", masks)
     both = masks[0]
     for mask in masks[1:]:
@@ -73,7 +73,7 @@ def rows_without_a_key(mask: Bool[Tensor, "*b n"]) -> Bool[Tensor, "*b"]:
 def additive_from_mask(
     mask: Bool[Tensor, "*s"], fill: float = -math.inf, dtype: torch.dtype = torch.float64
 ) -> Float[Tensor, "*s"]:
-    """What one would add to the scores instead: 0 where one may look, `fill` where not (eq-additive-mask)."""
+    """The mask as numbers to add to the scores: 0 where a query may look, `fill` where not (eq-additive-mask)."""
     wide = torch.zeros(mask.shape, dtype=torch.float64, device=mask.device)
     M = wide.masked_fill(~mask, fill)  # eq-additive-mask
     return M.to(dtype)  # a fill beyond the dtype's range is -inf
@@ -81,7 +81,7 @@ def additive_from_mask(
 
 @checked
 def mask_from_additive(M: Float[Tensor, "*s"]) -> Bool[Tensor, "*s"]:
-    """The boolean mask that an additive one stands for: 0 is "may look", -inf or -10,000 and below is not."""
+    """The boolean mask for an additive one: 0 is "may look", -inf or a number up to -10,000 is "may not"."""
     return M == 0
 
 
@@ -96,6 +96,6 @@ def mask_from_torch_attention(attn_mask: Bool[Tensor, "*b m n"]) -> Bool[Tensor,
     """From a boolean `attn_mask` of `torch.nn.MultiheadAttention`, where True means "may not look".
 
     The `attn_mask` of `torch.nn.functional.scaled_dot_product_attention` needs no translation: True means "may look".
-    A mask of the module for each head, (b h, m, n), still needs its heads apart: `mask.reshape(b, h, m, n)`.
+    A mask of the module for each head, (b h, m, n), still needs an axis for its heads: `mask.reshape(b, h, m, n)`.
     """
     return ~attn_mask

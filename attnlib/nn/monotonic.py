@@ -1,4 +1,4 @@
-"""Monotonic attention: a reader goes over the keys from left to right, stops at one for each query, never goes back.
+"""Monotonic attention: a reader moves over the keys from left to right only, and stops at one for each query.
 
 The book derives it in eq-monotonic-scan, eq-monotonic-reach and eq-monotonic-alignment (Chapter 1), after Raffel et al.
 (2017). The twin with the backward written out is `attnlib.reference.monotonic`.
@@ -57,7 +57,7 @@ def sample_monotonic_alignment(p: Float[Tensor, "*b m n"], rng: torch.Generator)
 
 @checked
 def monotonic_alignment(p: Float[Tensor, "*b m n"]) -> Float[Tensor, "*b m n"]:
-    """The mean of all random alignments, which has a slope where each single one has none (eq-monotonic-alignment).
+    """The mean of all random alignments, which is differentiable, unlike a single one (eq-monotonic-alignment).
 
     p[i, j]     the probability that the reader stops at key j for query i, if it comes there. Zero hides a key.
 

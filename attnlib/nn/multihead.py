@@ -1,7 +1,7 @@
-"""The twin of `attnlib.reference.multihead`: a home for the parameters of multi-head attention.
+"""The twin of `attnlib.reference.multihead`: multi-head attention, a module with its parameters.
 
-The book derives it in eq-head, eq-multi-head, eq-multi-head-sum and eq-grouped-query (Chapter 3). What a decoder
-remembers from step to step is in `attnlib.nn.cache`.
+The book derives it in eq-head, eq-multi-head, eq-multi-head-sum and eq-grouped-query (Chapter 3). The keys and
+values that a decoder keeps between steps are in `attnlib.nn.cache`.
 """
 
 from collections.abc import Callable
@@ -24,8 +24,8 @@ Cache = KVCache | SourceCache
 Rotate = Callable[[Tensor, int], Tensor]
 
 
-def _apart(X: Float[Tensor, "*b n d"], d_head: int) -> Float[Tensor, "*b h n d_head"]:
-    """The heads of a width, cut by *their* width: a layer that is shared among devices has a part of the heads."""
+def _split_by_width(X: Float[Tensor, "*b n d"], d_head: int) -> Float[Tensor, "*b h n d_head"]:
+    """Split a width into heads of width d_head: their number may be smaller where devices share a layer."""
     return X.unflatten(-1, (-1, d_head)).transpose(-2, -3)  # eq-split-heads
 
 
@@ -35,13 +35,13 @@ class MultiHeadAttention(nn.Module):
     d_source      width of the source; by default that of X
     n_kv_heads    heads of keys and values; fewer than n_heads share them (eq-grouped-query), 1 is multi-query
     d_k, d_v      widths of a head's keys and values; by default d_model / n_heads, and d_k
-    causal        each position sees itself and what came before, in a cache too
-    dropout       the share of weights that is dropped while training
-    norm          makes, from a width, what queries and keys pass through: `torch.nn.RMSNorm`, for example
+    causal        each position attends to itself and earlier positions, also those in a cache
+    dropout       the share of attention weights that is dropped during training
+    norm          a class of norm, such as `torch.nn.RMSNorm`, applied to queries and keys
 
-    What goes through the submodules `W_Q`, `W_K`, `W_V`, `heads` and `W_O` can be read and replaced there: they are
-    called, so hooks, adapters and shards of them work. `heads` does nothing; it hears what each head says. The weights
-    of attention are not kept: `attention_weights` computes them, and takes what `forward` takes.
+    The submodules `W_Q`, `W_K`, `W_V`, `heads` and `W_O` are called, so hooks, adapters and shards work. `heads` is
+    the identity: hooks on it can read or replace the output of each head. Attention weights are not stored;
+    `attention_weights` computes them from the arguments of `forward`.
     """
 
     @checked
@@ -87,17 +87,17 @@ class MultiHeadAttention(nn.Module):
         rotate: Rotate | None = None,
         kv_cache: Cache | None = None,
     ) -> Float[Tensor, "*b m d_model"]:
-        """What the heads say of X, joined.
+        """The output for X: the outputs of all heads, joined and projected.
 
         mask         True = may look; (*b, m, n) for all heads or (*b, h, m, n) for each
         bias         added to the scores, (h, m, n) or what broadcasts to it: relative positions, for example
-        rotate       rotates queries and keys, `rotate(Q, first)`; the first one stands at position `first`
-        kv_cache     what came before X, `KVCache`, or the source's keys and values, `SourceCache`
+        rotate       rotates queries and keys, `rotate(Q, first)`, where `first` is the position of the first
+        kv_cache     keys and values of earlier positions, `KVCache`, or of the source, `SourceCache`
         """
         Z = self._head_outputs(X, source, mask, bias, rotate, kv_cache)
         Y = self.W_O(merge_heads(Z))  # eq-multi-head
         if kv_cache is not None:
-            kv_cache.keep()  # a call that failed has left nothing behind
+            kv_cache.keep()  # only now, so that a call that fails leaves the cache as it was
         return Y
 
     @checked
@@ -110,7 +110,7 @@ class MultiHeadAttention(nn.Module):
         rotate: Rotate | None = None,
         kv_cache: Cache | None = None,
     ) -> Float[Tensor, "*b h m n"]:
-        """Who looks where, for each head. The cache is read, and stays as it is."""
+        """The attention weights of each head. The cache is read, but not changed."""
         Q, K, _ = self._project(X, source, mask, bias, rotate, kv_cache)
         S = scaled_dot_scores(Q, repeat_heads(K, self.n_heads // self.n_kv_heads))
         S = S if bias is None else S + bias
@@ -126,10 +126,10 @@ class MultiHeadAttention(nn.Module):
         rotate: Rotate | None = None,
         kv_cache: Cache | None = None,
     ) -> Float[Tensor, "*b h m d_model"]:
-        """What each head adds to the output; with what W_O gives to zeros they sum to it (eq-multi-head-sum)."""
+        """What each head adds to the output; together with the bias of W_O they sum to it (eq-multi-head-sum)."""
         Z = self._head_outputs(X, source, mask, bias, rotate, kv_cache)
         heads = torch.eye(Z.shape[-3], dtype=Z.dtype, device=Z.device)
-        alone = merge_heads(Z[..., None, :, :, :] * heads[..., None, None])  # one head each, zeros beside it
+        alone = merge_heads(Z[..., None, :, :, :] * heads[..., None, None])  # one head, the others zero
         nothing = self.W_O(torch.zeros_like(merge_heads(Z)))
         return self.W_O(alone) - nothing[..., None, :, :]  # eq-multi-head-sum
 
@@ -161,9 +161,11 @@ class MultiHeadAttention(nn.Module):
         self._check(X, source, mask, bias, rotate, kv_cache)
 
         def keys_and_values(source: Tensor) -> tuple[Tensor, Tensor]:
-            return self.norm_K(_apart(self.W_K(source), self.d_k)), _apart(self.W_V(source), self.d_v)
+            return self.norm_K(_split_by_width(self.W_K(source), self.d_k)), _split_by_width(
+                self.W_V(source), self.d_v
+            )
 
-        Q = self.norm_Q(_apart(self.W_Q(X), self.d_k))  # eq-layer
+        Q = self.norm_Q(_split_by_width(self.W_Q(X), self.d_k))  # eq-layer
         if isinstance(kv_cache, SourceCache):
             return Q, *kv_cache.once(lambda: keys_and_values(source))  # pyright: ignore
         K, V = keys_and_values(X if source is None else source)
@@ -173,7 +175,7 @@ class MultiHeadAttention(nn.Module):
         return (Q, K, V) if kv_cache is None else (Q, *kv_cache.extended(K, V))
 
     def _check(self, X: Tensor, source: Any, mask: Any, bias: Any, rotate: Any, kv_cache: Any) -> None:
-        """What the annotations cannot say: who may attend to what, and the shape of the scores."""
+        """Checks that annotations cannot express: which arguments may be combined, and the shape of the scores."""
         if torch.compiler.is_compiling():
             return
         rules.dtype_of_the_layer(WHO, X, self.W_Q)
@@ -196,7 +198,7 @@ class MultiHeadAttention(nn.Module):
             rules.must(kv_cache is None, WHO, f"a source needs a SourceCache; {then}")
         crossed = source is not None or isinstance(kv_cache, SourceCache)
         what = f"for {'a causal layer' if self.causal else 'positions'}"
-        then = "got a source. Its places go into `mask` or `bias`."
+        then = "got a source. Pass its positions in `mask` or `bias`."
         alone = not crossed or (not self.causal and rotate is None)
         rules.must(alone, WHO, f"queries and keys must come from one sequence {what}; {then}")
         widths = f"for d_source={self.d_source} is not d_model={self.d_model}"

@@ -1,6 +1,6 @@
-"""The twin of `attnlib.reference.norm`: norms of a layer in PyTorch.
+"""The twin of `attnlib.reference.norm`: normalisation in PyTorch.
 
-`torch.nn.LayerNorm` and `torch.nn.RMSNorm` are homes for what they learn.
+`torch.nn.LayerNorm` and `torch.nn.RMSNorm` are modules with the learned parameters.
 The book derives them in eq-layer-norm (Chapter 4).
 """
 
@@ -17,7 +17,7 @@ def layer_norm(
     shift: Float[Tensor, "d"],
     eps: Number[float, "0<.."] = 1e-5,
 ) -> Float[Tensor, "*b d"]:
-    """Each vector with its mean taken away and divided by its standard deviation, then stretched and shifted."""
+    """Each vector minus its mean, divided by its standard deviation, then times gain plus shift."""
     return F.layer_norm(X, X.shape[-1:], gain, shift, eps)
 
 
@@ -25,7 +25,7 @@ def layer_norm(
 def rms_norm(
     X: Float[Tensor, "*b d"], gain: Float[Tensor, "d"], eps: Number[float, "0<.."] = 1e-5
 ) -> Float[Tensor, "*b d"]:
-    """Each vector divided by the root of its mean square, then stretched; its mean stays."""
+    """Each vector divided by the root of its mean square, then times gain; the mean is not subtracted."""
     return F.rms_norm(X, X.shape[-1:], gain, eps)
 
 
@@ -36,6 +36,6 @@ def batch_norm(
     shift: Float[Tensor, "d"],
     eps: Number[float, "0<.."] = 1e-5,
 ) -> Float[Tensor, "*b d"]:
-    """Each coordinate by mean and standard deviation over all vectors of the batch: for contrast."""
+    """Each coordinate normalised by mean and standard deviation over all vectors of the batch, for comparison."""
     rows = F.batch_norm(X.flatten(0, -2), None, None, gain, shift, training=True, eps=eps)
     return rows.view_as(X)

@@ -25,7 +25,7 @@ def linear(
 def _scaled(
     X: Float[Tensor, "*b d"],
 ) -> tuple[Float[Tensor, "*b d"], Float[Tensor, "*b"], Float[Tensor, "*b 1"]]:
-    """X with its largest number at 1, the lengths of that, and the number to multiply by: squares stay in range."""
+    """X divided by its largest entry so that squares do not overflow, the lengths of that, and the divisor."""
     largest = X.detach().abs().amax(dim=-1, keepdim=True)
     scale = torch.where((largest > 0) & (largest < math.inf), largest, 1.0)
     return X / scale, torch.linalg.vector_norm(X / scale, dim=-1), scale  # eq-norm

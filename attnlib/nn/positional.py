@@ -52,7 +52,7 @@ def angles(
 def sinusoids(
     n: Number[int, "1.."], d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Tensor, "{n} {d}"]:
-    """Sines and cosines of falling frequency, side by side: each pair goes round like a clock's hand (eq-sinusoids).
+    """Sines and cosines of falling frequency, side by side: each pair rotates like the hand of a clock (eq-sinusoids).
 
     >>> sinusoids(2, 2)
     tensor([[0.0000, 1.0000],
@@ -140,7 +140,7 @@ def _within_context(who: str, end: int, context: int) -> None:
 
 
 class NoPositions(nn.Module):
-    """Nothing is added: the model is told elsewhere where a token stands, or not at all."""
+    """Adds nothing: positions enter the model in its attention, or not at all."""
 
     def __init__(self, context: int, d: int) -> None:
         super().__init__()

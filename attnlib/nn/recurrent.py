@@ -20,7 +20,7 @@ State = TypeVar("State")
 
 @checked
 def parameters_of(cell: torch.nn.RNNCellBase) -> RNNParameters | GRUParameters | LSTMParameters:
-    """The parameters of a PyTorch cell, shaped (in, out) as in the book; they stay connected to the cell's own.
+    """The parameters of a PyTorch cell, shaped (in, out) as in the book; gradients reach the cell's own.
 
     >>> parameters_of(torch.nn.GRUCell(2, 3)).W_x.shape
     torch.Size([2, 9])
@@ -38,7 +38,7 @@ def parameters_of(cell: torch.nn.RNNCellBase) -> RNNParameters | GRUParameters |
 def rnn_cell(
     x: Float[Tensor, "*b d_in"], h: Float[Tensor, "*b d"], parameters: RNNParameters
 ) -> Float[Tensor, "*b d"]:
-    """The next state of a simple recurrent network: mix state and input, then squash (eq-rnn).
+    """The next state of a simple recurrent network: linear maps of state and input, then tanh (eq-rnn).
 
     >>> parameters = RNNParameters(torch.tensor([[1.0]]), torch.tensor([[0.5]]), torch.tensor([0.0]))
     >>> rnn_cell(torch.tensor([1.0]), torch.tensor([-2.0]), parameters)
@@ -49,16 +49,16 @@ def rnn_cell(
 
 @checked
 def rnn_jacobian(h: Float[Tensor, "*b d"], W_h: Float[Tensor, "d d"]) -> Float[Tensor, "*b d d"]:
-    """The derivative of the state h that `rnn_cell` returned by the state before it (eq-rnn-jacobian).
+    """The derivative of the state h that `rnn_cell` returned with respect to the state before it (eq-rnn-jacobian).
 
-    Row a, column c: how much entry a of the new state moves with entry c of the old one.
+    Row a, column c: the derivative of entry a of the new state with respect to entry c of the old one.
     """
     return (1 - h**2)[..., None] * W_h.T  # eq-rnn-jacobian  (*b, d, d)
 
 
 @checked
 def jacobian_through_time(W_h: Float[Tensor, "d d"], hs: Float[Tensor, "*b T d"]) -> Float[Tensor, "*b d d"]:
-    """The derivative of the last state in hs by the one before the first (eq-jacobian-product)."""
+    """The derivative of the last state in hs with respect to the one before the first (eq-jacobian-product)."""
     steps = rnn_jacobian(hs, W_h)
     J = steps[..., 0, :, :]
     for t in range(1, hs.shape[-2]):
@@ -96,7 +96,7 @@ def gru_cell(
 def lstm_cell(
     x: Float[Tensor, "*b d_in"], state: LSTMState | tuple[Tensor, Tensor], parameters: LSTMParameters
 ) -> LSTMState:
-    """The next state of a long short-term memory: forget some, write some, show some (eq-lstm).
+    """The next state of a long short-term memory: the gates forget, write and output (eq-lstm).
 
     >>> parameters = LSTMParameters(torch.zeros(1, 4), torch.zeros(1, 4), torch.zeros(4))
     >>> lstm_cell(torch.tensor([7.0]), LSTMState(h=torch.tensor([0.0]), c=torch.tensor([1.0])), parameters).c

@@ -1,4 +1,4 @@
-"""The twin of `attnlib.reference.scores`: six scores in PyTorch, and homes for the parameters of those that have some.
+"""The twin of `attnlib.reference.scores`: six scores in PyTorch, and modules for those with parameters.
 
 The book derives them in eq-dot-score, eq-scaled-score, eq-multiplicative-score, eq-additive-score, eq-cosine-score and
 eq-location-score (Chapter 1).
@@ -41,7 +41,7 @@ def additive_scores(
     W_k: Float[Tensor, "d_k d_a"],
     v: Float[Tensor, "d_a"],
 ) -> Float[Tensor, "*b m n"]:
-    """A network with one hidden layer for every pair: map both, add, squash, weigh (eq-additive-score)."""
+    """A network with one hidden layer for every pair: map both, add, tanh, weighted sum (eq-additive-score)."""
     H = torch.tanh((Q @ W_q)[..., :, None, :] + (K @ W_k)[..., None, :, :])
     return H @ v  # eq-additive-score
 
@@ -59,7 +59,7 @@ def location_scores(Q: Float[Tensor, "*b m d_q"], W: Float[Tensor, "d_q n"]) -> 
 
 
 def _parameter(*shape: int) -> nn.Parameter:
-    """Independent entries with the variance that keeps the size of what passes through."""
+    """Random entries with the variance that preserves the size of vectors."""
     return nn.Parameter(torch.randn(shape) / math.sqrt(shape[0]))
 
 

@@ -17,7 +17,7 @@ from attnlib.shapes import Bool, Float, Number, checked
 
 @checked
 def scores_computed(mask: Bool[Tensor, "*s"]) -> int:
-    """How many scores a method has to compute that skips what the mask hides (eq-scores-computed).
+    """The number of scores that are computed if hidden ones are skipped (eq-scores-computed).
 
     >>> scores_computed(torch.ones(4, 4, dtype=torch.bool).tril())
     10
@@ -29,7 +29,7 @@ def scores_computed(mask: Bool[Tensor, "*s"]) -> int:
 def top_k_mask(S: Float[Tensor, "*b n"], k: Number[int, "1..n"]) -> Bool[Tensor, "*b n"]:
     """True at the k largest scores of each row, exactly k; of equal scores the first ones count (eq-top-k).
 
-    `torch.topk` leaves open which of two equal scores it takes; a stable sort does not.
+    `torch.topk` does not specify which of two equal scores it takes; a stable sort takes the first.
 
     >>> top_k_mask(torch.tensor([[1.0, 3.0, 2.0], [5.0, 5.0, 5.0]]), k=2)
     tensor([[False,  True,  True],
@@ -95,7 +95,7 @@ def local_attention(
 ) -> Float[Tensor, "*b m d_v"]:
     """Attention in a window around a position that a model can predict, and learn to predict (eq-local-attention).
 
-    centers     where each query looks, real-valued; a query whose window holds no key gets zeros
+    centers     the centre of each query's window, real-valued; a query whose window holds no key gets zeros
     window      half the width D; the Gaussian's standard deviation is D / 2
 
     >>> Q, K, V = torch.zeros(1, 1), torch.zeros(3, 1), torch.tensor([[1.0], [0.0], [9.0]])

@@ -1,7 +1,7 @@
-"""What stands between the two maps of a feed-forward network: a bend for each number, or a gate beside it.
+"""Activation functions, which are applied to each number between the two linear maps of a feed-forward network.
 
 Chapter 4 compares them. The twin, where autograd does the backward, is `attnlib.nn.activations`. Each function takes
-the numbers A before the bend; each backward takes A too, because the slope there is all that it needs.
+the numbers A before the activation; each backward takes A too, because the derivative there is all that it needs.
 """
 
 import math
@@ -26,7 +26,7 @@ def relu(A: Float[Array, "*s"]) -> Float[Array, "*s"]:
 
 @checked
 def relu_backward(dH: Float[Array, "*s"], A: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """dA: what was zeroed passes nothing back; at zero itself the slope is taken as zero."""
+    """dA: zero where A is negative; at zero itself the derivative is taken as zero."""
     return dH * (A > 0)
 
 
@@ -63,7 +63,7 @@ def gelu_tanh(A: Float[Array, "*s"]) -> Float[Array, "*s"]:
 
 @checked
 def gelu_tanh_backward(dH: Float[Array, "*s"], A: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """dA by the rule of products, with the tanh's own slope 1 - tanh^2."""
+    """dA by the product rule; the derivative of tanh is 1 - tanh^2."""
     T = np.tanh(ROOT_2_PI * (A + 0.044715 * A**3))
     inside = ROOT_2_PI * (1 + 3 * 0.044715 * A**2)
     return dH * ((1 + T) + A * (1 - T**2) * inside) / 2
@@ -81,14 +81,14 @@ def swish(A: Float[Array, "*s"]) -> Float[Array, "*s"]:
 
 @checked
 def swish_backward(dH: Float[Array, "*s"], A: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """dA: the sigmoid, plus x times its slope."""
+    """dA: the sigmoid, plus x times its derivative."""
     G = sigmoid(A)
     return dH * (G + A * G * (1 - G))
 
 
 @checked
 def sigmoid(A: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """Between zero and one, one half at zero; written with a tanh, which overflows nowhere (eq-sigmoid).
+    """Between zero and one, one half at zero; written with a tanh, which never overflows (eq-sigmoid).
 
     >>> sigmoid(np.array([-1000.0, 0.0]))
     array([0. , 0.5])
@@ -98,6 +98,6 @@ def sigmoid(A: Float[Array, "*s"]) -> Float[Array, "*s"]:
 
 @checked
 def sigmoid_backward(dG: Float[Array, "*s"], A: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """dA: the slope is G (1 - G)."""
+    """dA: the derivative is G (1 - G)."""
     G = sigmoid(A)
     return dG * G * (1 - G)

@@ -1,7 +1,7 @@
-"""All-reduce on a ring: every worker holds a vector and gets the sum of all, and none ever sends a whole vector twice.
+"""All-reduce on a ring: every worker has a vector and gets the sum of all; each sends less than two vectors.
 
-Chapter 5 derives it in eq-ring-bytes. The workers are simulated: row r of an array is what worker r holds. The real one
-is `torch.distributed.all_reduce`.
+Chapter 5 derives it in eq-ring-bytes. The workers are simulated: row r of an array is on worker r. The real
+operation is `torch.distributed.all_reduce`.
 """
 
 import numpy as np
@@ -21,9 +21,9 @@ def pieces(n: Number[int, "1.."], p: Number[int, "1.."]) -> list[slice]:
 
 @checked
 def reduce_scatter(vectors: Float[Array, "p n"]) -> tuple[Float[Array, "p n"], Int[Array, "p"]]:
-    """p - 1 rounds, in which a piece goes once around and grows; then worker r holds all of piece r + 1's sum.
+    """p - 1 rounds, in which each piece goes around the ring and is summed; worker r ends with the sum of piece r + 1.
 
-    Second comes how many numbers each worker has sent.
+    The second result is how many numbers each worker has sent.
 
     >>> held, sent = reduce_scatter(np.array([[1.0, 2.0], [10.0, 20.0]]))
     >>> held[0, 1], held[1, 0], sent
@@ -33,7 +33,7 @@ def reduce_scatter(vectors: Float[Array, "p n"]) -> tuple[Float[Array, "p n"], I
     cut, sent = pieces(vectors.shape[1], p), np.zeros(p, dtype=np.int64)
     for step in range(p - 1):
         messages = [(r, (r - step) % p) for r in range(p)]
-        arriving = [held[r, cut[piece]].copy() for r, piece in messages]  # all send at once
+        arriving = [held[r, cut[piece]].copy() for r, piece in messages]  # all workers send at the same time
         for (r, piece), numbers in zip(messages, arriving, strict=True):
             held[(r + 1) % p, cut[piece]] += numbers
             sent[r] += numbers.size
@@ -42,7 +42,7 @@ def reduce_scatter(vectors: Float[Array, "p n"]) -> tuple[Float[Array, "p n"], I
 
 @checked
 def all_gather(held: Float[Array, "p n"]) -> tuple[Float[Array, "p n"], Int[Array, "p"]]:
-    """p - 1 rounds, in which the piece that worker r has finished, r + 1, goes around and is copied.
+    """p - 1 rounds, in which each finished piece (r + 1 on worker r) goes around the ring and is copied.
 
     >>> all_gather(np.array([[0.0, 22.0], [11.0, 0.0]]))
     (array([[11., 22.],
@@ -61,7 +61,7 @@ def all_gather(held: Float[Array, "p n"]) -> tuple[Float[Array, "p n"], Int[Arra
 
 @checked
 def ring_all_reduce(vectors: Float[Array, "p n"]) -> tuple[Float[Array, "p n"], Int[Array, "p"]]:
-    """The sum for everybody; each worker has sent 2 (p - 1) / p of a vector (eq-ring-bytes).
+    """The sum, on every worker; each has sent 2 (p - 1) / p of a vector (eq-ring-bytes).
 
     >>> ring_all_reduce(np.array([[1.0, 2.0], [10.0, 20.0]]))
     (array([[11., 22.],
@@ -78,7 +78,7 @@ def weighted_mean(
 ) -> tuple[Float[Array, "p n"], Int[Array, "p"]]:
     """The mean over all tokens, from each worker's mean over the tokens that it has (eq-weighted-mean).
 
-    The mean of the means would be another one: a token of a small share would weigh more.
+    The mean of the means would be different: tokens of a worker with few tokens would weigh more.
 
     >>> weighted_mean(np.array([[9.0], [3.0]]), np.array([1, 5]))[0]
     array([[4.],

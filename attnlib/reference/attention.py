@@ -66,7 +66,7 @@ def attend(
 def attend_backward(
     dO: Float[Array, "*b m d_v"], cache: AttendCache
 ) -> tuple[Float[Array, "*b m n"], Float[Array, "*b n d_v"]]:
-    """dS and dV: values collect by weight, scores through the softmax (eq-attend-backward)."""
+    """dS and dV: dV is weighted by P, dS goes through the softmax (eq-attend-backward)."""
     P, V = cache
     dP = dO @ V.swapaxes(-1, -2)  # eq-attend-backward
     return masked_softmax_backward(dP, P), P.swapaxes(-1, -2) @ dO
@@ -150,7 +150,7 @@ def attention_layer(
 def attention_layer_backward(
     dO: Float[Array, "*b m d_v"], cache: LayerCache
 ) -> tuple[Float[Array, "*b m d_model"], Float[Array, "*b n d_source"], AttentionParameters]:
-    """dX, dsource and those of the parameters; the source is read twice: two gradients add up (eq-layer-backward)."""
+    """dX, dsource, gradients of the parameters; the source is used twice: two gradients add up (eq-layer-backward)."""
     X, source, parameters, *attention = cache
     dQ, dK, dV = scaled_dot_product_attention_backward(dO, AttentionCache(*attention))
     dX, dW_Q, _ = linear_backward(dQ, LinearCache(X, parameters.W_Q))

@@ -25,7 +25,7 @@ from attnlib.reference.transformer import (
     pre_norm,
     pre_norm_backward,
 )
-from attnlib.shapes import Array, Bool, Float, Number, checked, where
+from attnlib.shapes import Array, Bool, Float, Number, checked, same_size
 
 WIDTHS = {"d_source": "d_model", "d_out": "d_model"}  # what a block reads and writes is one stream
 
@@ -76,7 +76,7 @@ def _block_backward(
 
 
 @checked
-@where(**WIDTHS, h="n_heads", g="n_heads")
+@same_size(**WIDTHS, h="n_heads", g="n_heads")
 def pre_norm_block(
     X: Float[Array, "*b n d_model"],
     parameters: BlockParameters,
@@ -96,7 +96,7 @@ def pre_norm_block_backward(
 
 
 @checked
-@where(**WIDTHS, h="n_heads", g="n_heads")
+@same_size(**WIDTHS, h="n_heads", g="n_heads")
 def post_norm_block(
     X: Float[Array, "*b n d_model"],
     parameters: BlockParameters,

@@ -1,7 +1,7 @@
-"""A feed-forward network that sees its neighbours: a convolution in its wide room, one filter for each coordinate.
+"""A feed-forward network with a convolution over positions in its hidden layer, one filter for each coordinate.
 
-Such a filter is *depthwise*: it mixes positions and no coordinates, so it costs `width` numbers a coordinate. Chapter 4
-places it. The twin, where autograd does the backward, is `attnlib.nn.convolution`.
+Such a convolution is *depthwise*: it mixes positions but not coordinates, so it has `width` parameters for each
+coordinate. Chapter 4 discusses it. The twin, where autograd does the backward, is `attnlib.nn.convolution`.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from attnlib import rules
 from attnlib.reference.activations import relu, relu_backward
 from attnlib.reference.ops import LinearCache, linear, linear_backward
-from attnlib.shapes import Array, Float, Number, checked, where
+from attnlib.shapes import Array, Float, Number, checked, same_size
 
 
 class ConvolutionCache(NamedTuple):
@@ -21,7 +21,7 @@ class ConvolutionCache(NamedTuple):
 
 
 def _seen(X: Array, C: Array, ahead: int) -> list[Array]:
-    """What each of the filter's weights sees: X moved, with zeros where the sequence ends."""
+    """For each weight of the filter the input shifted to it, with zeros outside the sequence."""
     n, width = X.shape[-2], len(C)
     rules.must(ahead < width, "depthwise_convolution", f"ahead must be below width={width}; got {ahead=}.")
     padded = np.pad(X, [(0, 0)] * (X.ndim - 2) + [(width - 1 - ahead, ahead), (0, 0)])
@@ -37,11 +37,11 @@ def depthwise_convolution(
 ) -> tuple[Float[Array, "*b n d"], ConvolutionCache]:
     """Each coordinate is a weighted sum of its own values at `width` neighbouring positions.
 
-    C        the weights, the earliest position first; outside the sequence stand zeros
-    ahead    how many of the positions lie ahead; 0 sees only what came before, as a decoder must
+    C        the weights, the earliest position first; outside the sequence the input is zero
+    ahead    how many of them are later positions; 0 is causal, as a decoder needs
 
     >>> X = np.array([[1.0], [2.0], [4.0]])
-    >>> depthwise_convolution(X, np.array([[1.0], [0.0]]), np.zeros(1))[0].T  # the position before
+    >>> depthwise_convolution(X, np.array([[1.0], [0.0]]), np.zeros(1))[0].T  # the entry of the position before
     array([[0., 1., 2.]])
     """
     Y = sum((seen * weight for seen, weight in zip(_seen(X, C, ahead), C, strict=True)), np.zeros_like(X))
@@ -52,12 +52,12 @@ def depthwise_convolution(
 def depthwise_convolution_backward(
     dY: Float[Array, "*b n d"], cache: ConvolutionCache
 ) -> tuple[Float[Array, "*b n d"], Float[Array, "width d"], Float[Array, "d"]]:
-    """dX, dC, db: each position collects from all that have seen it."""
+    """dX, dC, db: each position gets a gradient from all positions whose filter covers it."""
     X, C, ahead = cache
     dC = [(seen * dY).reshape(-1, X.shape[-1]).sum(axis=0) for seen in _seen(X, C, ahead)]
     turned = zip(
         _seen(dY, C, len(C) - 1 - ahead), C[::-1], strict=True
-    )  # who sees me, I see from the other side
+    )  # the same convolution with the filter reversed
     dX = sum((seen * weight for seen, weight in turned), np.zeros_like(X))
     return dX, np.stack(dC), dY.reshape(-1, X.shape[-1]).sum(axis=0)
 
@@ -74,8 +74,8 @@ class ConvolvedParameters(NamedTuple):
 class ConvolvedCache(NamedTuple):
     X: Float[Array, "*b n d_model"]
     convolution: ConvolutionCache
-    A: Float[Array, "*b n d_hidden"]  # before the bend
-    H: Float[Array, "*b n d_hidden"]  # behind it
+    A: Float[Array, "*b n d_hidden"]  # before the activation
+    H: Float[Array, "*b n d_hidden"]  # after the activation
     parameters: ConvolvedParameters
 
 
@@ -83,11 +83,11 @@ class ConvolvedCache(NamedTuple):
 def convolved_feed_forward(
     X: Float[Array, "*b n d_model"], parameters: ConvolvedParameters, ahead: Number[int, "0.."] = 0
 ) -> tuple[Float[Array, "*b n d_model"], ConvolvedCache]:
-    """Out into a wider room, a look at the neighbours there, a bend at zero, and back.
+    """A linear map to a larger width, a convolution over neighbouring positions, ReLU, and a linear map back.
 
     >>> one, zero = np.ones((1, 1)), np.zeros(1)
     >>> two = ConvolvedParameters(one, zero, np.ones((2, 1)), zero, one, zero)
-    >>> convolved_feed_forward(np.array([[1.0], [2.0], [-9.0]]), two)[0].T  # each with the one before, if positive
+    >>> convolved_feed_forward(np.array([[1.0], [2.0], [-9.0]]), two)[0].T  # each plus the one before, if positive
     array([[1., 3., 0.]])
     """
     W_1, b_1, C, b_C, W_2, b_2 = parameters
@@ -97,11 +97,11 @@ def convolved_feed_forward(
 
 
 @checked
-@where(d="d_hidden")
+@same_size(d="d_hidden")
 def convolved_feed_forward_backward(
     dY: Float[Array, "*b n d_model"], cache: ConvolvedCache
 ) -> tuple[Float[Array, "*b n d_model"], ConvolvedParameters]:
-    """dX and the gradients of the parameters: the same steps back."""
+    """dX and the gradients of the parameters, by the backwards in reverse order."""
     X, convolution, A, H, (W_1, _, _, _, W_2, _) = cache
     dH, dW_2, db_2 = linear_backward(dY, LinearCache(H, W_2))
     dZ, dC, db_C = depthwise_convolution_backward(relu_backward(dH, A), convolution)

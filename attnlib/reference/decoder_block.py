@@ -22,7 +22,7 @@ from attnlib.reference.transformer import (
     pre_norm,
     pre_norm_backward,
 )
-from attnlib.shapes import Array, Bool, Float, Number, checked, where
+from attnlib.shapes import Array, Bool, Float, Number, checked, same_size
 
 
 class DecoderBlockParameters(NamedTuple):
@@ -84,7 +84,7 @@ def _decoder_block_backward(
 
 
 @checked
-@where(**WIDTHS, h="n_heads", g="n_heads")
+@same_size(**WIDTHS, h="n_heads", g="n_heads")
 def pre_norm_decoder_block(
     X: Float[Array, "*b m d_model"],
     memory: Float[Array, "*b n d_model"],
@@ -110,7 +110,7 @@ def pre_norm_decoder_block_backward(
 
 
 @checked
-@where(**WIDTHS, h="n_heads", g="n_heads")
+@same_size(**WIDTHS, h="n_heads", g="n_heads")
 def post_norm_decoder_block(
     X: Float[Array, "*b m d_model"],
     memory: Float[Array, "*b n d_model"],

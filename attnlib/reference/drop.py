@@ -1,7 +1,8 @@
-"""Dropout: while training, single numbers are left out and the others made louder; in the weights of attention, too.
+"""Dropout: in training random entries are set to zero and the others scaled up; also of attention weights.
 
-Chapter 5 shows its four places. The twin, where autograd does the backward, is `attnlib.nn.drop`; whole sublayers are
-left out in `attnlib.reference.depth`. What is kept is drawn by the caller, so that a function stays a function.
+Chapter 5 shows where a transformer has it. The twin, where autograd does the backward, is `attnlib.nn.drop`; whole
+sublayers are dropped in `attnlib.reference.depth`. The mask of kept entries is an argument that the caller draws, so
+that the functions are deterministic.
 """
 
 import math
@@ -17,7 +18,7 @@ from attnlib.shapes import Array, Bool, Float, Number, checked
 def dropout(
     X: Float[Array, "*s"], kept: Bool[Array, "*s"], share: Number[float, "0<..1"]
 ) -> Float[Array, "*s"]:
-    """What is kept, divided by the share that is kept on average; zeros for the rest: so the mean over draws is X.
+    """The kept entries, divided by the share that is kept on average, and zeros elsewhere: on average this is X.
 
     >>> import numpy as np
     >>> dropout(np.array([3.0, 3.0]), np.array([True, False]), share=0.75)
@@ -30,7 +31,7 @@ def dropout(
 def dropout_backward(
     dY: Float[Array, "*s"], kept: Bool[Array, "*s"], share: Number[float, "0<..1"]
 ) -> Float[Array, "*s"]:
-    """What is left out has no gradient."""
+    """dX: dropped entries have no gradient."""
     return dropout(dY, kept, share)
 
 
@@ -49,11 +50,11 @@ def dropped_attention(
     share: Number[float, "0<..1"],
     mask: Bool[Array, "*#b #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b m d_v"], DroppedAttentionCache]:
-    """Attention that loses some keys while training. The weights that stay do not sum to one, only on average.
+    """Attention with dropout on its weights. The rows of kept weights sum to one only on average.
 
     >>> import numpy as np
     >>> Q, K, V = np.zeros((1, 1)), np.zeros((2, 1)), np.array([[4.0], [8.0]])
-    >>> dropped_attention(Q, K, V, np.array([[True, True]]), 0.5)[0]  # both stayed, and both are doubled
+    >>> dropped_attention(Q, K, V, np.array([[True, True]]), 0.5)[0]  # both are kept, and doubled
     array([[12.]])
     """
     rules.finite("dropped_attention", "V", V)
@@ -65,7 +66,7 @@ def dropped_attention(
 def dropped_attention_backward(
     dO: Float[Array, "*b m d_v"], cache: DroppedAttentionCache
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"], Float[Array, "*b n d_v"]]:
-    """dQ, dK, dV: a key that was dropped hears nothing directly, but the softmax tells it of the others."""
+    """dQ, dK, dV: a dropped key has no gradient through its own weight, but has one through the softmax's sum."""
     (Q, K, V, P), kept, share = cache
     dropped = dropout(P, kept, share)
     dV = dropped.swapaxes(-1, -2) @ dO

@@ -1,7 +1,7 @@
-"""What becomes of a number when it is stored in few bits: rounded, gone to zero, gone to infinity.
+"""Floating-point formats: how a number is rounded when it is stored in few bits, to zero or infinity at the limits.
 
-Chapter 5 shows it (small-numbers). A format has a sign, e bits for the power of two and m for the digits behind the
-leading one. Numbers are computed here in float64, which holds those of every format below exactly.
+Chapter 5 shows it (small-numbers). A format has a sign, e bits for the exponent (the power of two) and m bits for
+the digits after the leading one. Numbers are computed in float64, which represents all formats below exactly.
 """
 
 import math
@@ -13,7 +13,7 @@ from attnlib.shapes import Array, Float, Number, checked
 
 
 class FloatFormat(NamedTuple):
-    """How many bits the power of two has, and how many the digits."""
+    """The number of bits of the exponent, and of the digits (mantissa)."""
 
     e: Number[int, "2..8"]
     m: Number[int, "1..23"]
@@ -26,7 +26,7 @@ BFLOAT16 = FloatFormat(8, 7)
 
 @checked
 def largest_power(format: FloatFormat) -> int:
-    """Of the largest numbers; the one above it is kept for infinity and for what is no number.
+    """The largest exponent of a finite number; the next one encodes infinity and NaN.
 
     >>> largest_power(FLOAT16), largest_power(BFLOAT16)
     (15, 127)
@@ -46,7 +46,7 @@ def largest(format: FloatFormat) -> float:
 
 @checked
 def smallest_normal(format: FloatFormat) -> float:
-    """The smallest number with all its digits; below it they are lost one by one.
+    """The smallest number with full precision; smaller ones (subnormal) have fewer digits.
 
     >>> smallest_normal(FLOAT16) == 2.0**-14, smallest_normal(BFLOAT16) == smallest_normal(FLOAT32)
     (True, True)
@@ -66,7 +66,7 @@ def smallest(format: FloatFormat) -> float:
 
 @checked
 def spacing(x: Float[Array, "*s"], format: FloatFormat) -> Float[Array, "*s"]:
-    """How far it is from x to the next number of the format (eq-spacing): more, where numbers are larger.
+    """The distance from x to the next number of the format (eq-spacing); it grows with x.
 
     >>> spacing(np.array([1.0, 3.0, 1e-9, 0.0]), FLOAT16).tolist() == [2**-10, 2**-9, 2**-24, 2**-24]
     True
@@ -78,7 +78,7 @@ def spacing(x: Float[Array, "*s"], format: FloatFormat) -> Float[Array, "*s"]:
 
 @checked
 def stored(x: Float[Array, "*s"], format: FloatFormat) -> Float[Array, "*s"]:
-    """The nearest number of the format (eq-stored); of two that are as near, the one whose last digit is zero.
+    """The nearest number of the format (eq-stored); of two equally near ones that whose last digit is zero.
 
     >>> stored(np.array([1 + 1e-4, 1 + 1e-3, 1e-8, 7e4]), FLOAT16)
     array([1.        , 1.00097656, 0.        ,        inf])
@@ -90,7 +90,7 @@ def stored(x: Float[Array, "*s"], format: FloatFormat) -> Float[Array, "*s"]:
 
 @checked
 def bits(x: float, format: FloatFormat) -> tuple[str, str, str]:
-    """Sign, power and digits as they are stored; the power is counted from one below the smallest.
+    """The bits of sign, exponent and digits as they are stored; the exponent is stored with an offset.
 
     >>> bits(1.0, FLOAT16), bits(-0.375, BFLOAT16)
     (('0', '01111', '0000000000'), ('1', '01111101', '1000000'))
@@ -101,7 +101,7 @@ def bits(x: float, format: FloatFormat) -> tuple[str, str, str]:
         return sign, "1" * format.e, f"{int(math.isnan(y)) << (format.m - 1):0{format.m}b}"
     steps = round(
         abs(y) / float(spacing(np.array(y), format))
-    )  # the digits, with the leading one if there is one
+    )  # the digits, with the leading one unless x is subnormal
     leads = steps >> format.m
     power = leads * (math.frexp(y)[1] - 1 + largest_power(format))
     return sign, f"{power:0{format.e}b}", f"{steps - (leads << format.m):0{format.m}b}"

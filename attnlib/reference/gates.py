@@ -1,4 +1,4 @@
-"""A gate on each head: one leaves the head as it is, zero removes it, and the gradient says how much the head matters.
+"""A gate on each head: one leaves the head as it is, zero removes it; the gradient measures the head's importance.
 
 The book derives it in eq-head-gate (Chapter 3). The twin is `attnlib.nn.gates`.
 """
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from attnlib.reference.multihead import MultiHeadCache, head_outputs, head_outputs_backward
 from attnlib.reference.projections import MultiHeadParameters, combine, combine_backward
-from attnlib.shapes import Array, Bool, Float, checked, where
+from attnlib.shapes import Array, Bool, Float, checked, same_size
 
 
 class GateCache(NamedTuple):
@@ -19,7 +19,7 @@ class GateCache(NamedTuple):
 def gate_heads(
     Z: Float[Array, "*b h m d_v"], gates: Float[Array, "*#b h"]
 ) -> tuple[Float[Array, "*b h m d_v"], GateCache]:
-    """Multiply what each head says with its gate (eq-head-gate).
+    """Multiply each head's output with its gate (eq-head-gate).
 
     gates    (h,), or (*b, h) with a gate of its own for each sequence
 
@@ -34,10 +34,10 @@ def gate_heads(
 def gate_heads_backward(
     dG: Float[Array, "*b h m d_v"], cache: GateCache
 ) -> tuple[Float[Array, "*b h m d_v"], Float[Array, "*#b h"]]:
-    """dZ and the gradient of the gates: how much the loss would change if the head spoke louder (eq-head-gate)."""
+    """dZ and the gradient of the gates: the change of the loss if the head's output were larger (eq-head-gate)."""
     Z, gates = cache
     d_gates = (dG * Z).sum(axis=(-1, -2))  #                                 (*b, h)
-    shared = tuple(range(d_gates.ndim - gates.ndim))  # gates (h,) collect from every sequence
+    shared = tuple(range(d_gates.ndim - gates.ndim))  # gates (h,) get the sum over all sequences
     return dG * gates[..., None, None], d_gates.sum(axis=shared)
 
 
@@ -48,7 +48,7 @@ class GatedCache(NamedTuple):
 
 
 @checked
-@where(g="h")
+@same_size(g="h")
 def gated_multi_head_attention(
     X: Float[Array, "*b m d_model"],
     source: Float[Array, "*b n d_source"],

@@ -1,7 +1,7 @@
-"""Gated linear units: what one map of X says, times how far a second map of X opens the gate.
+"""Gated linear units: one linear map of X, multiplied entry by entry with a gate computed from a second map of X.
 
-The family has one member for each bend of the gate: `glu` the sigmoid, `reglu` the ReLU, `geglu` the GELU and `swiglu`
-the swish. Chapter 4 compares them. The twin, where autograd does the backward, is `attnlib.nn.glu`.
+The members of the family differ in the gate's activation: `glu` has the sigmoid, `reglu` the ReLU, `geglu` the GELU and
+`swiglu` the swish. Chapter 4 compares them. The twin, where autograd does the backward, is `attnlib.nn.glu`.
 """
 
 from collections.abc import Callable
@@ -20,15 +20,15 @@ from attnlib.reference.activations import (
 from attnlib.reference.ops import LinearCache, linear, linear_backward
 from attnlib.shapes import Array, Float, checked
 
-Bend = Callable[[Array], Array]
-BendBackward = Callable[[Array, Array], Array]
+Activation = Callable[[Array], Array]
+ActivationBackward = Callable[[Array, Array], Array]
 
 
 def _gated_backward(
-    dH: Array, A: Array, G: Array, bend: Bend, bend_backward: BendBackward
+    dH: Array, A: Array, G: Array, activation: Activation, activation_backward: ActivationBackward
 ) -> tuple[Array, Array]:
-    """dA and dG by the rule of products."""
-    return dH * bend(G), bend_backward(dH * A, G)
+    """dA and dG by the product rule."""
+    return dH * activation(G), activation_backward(dH * A, G)
 
 
 @checked
@@ -118,9 +118,9 @@ class GatedParameters(NamedTuple):
 
 class GatedCache(NamedTuple):
     X: Float[Array, "*b d_model"]
-    A: Float[Array, "*b d_hidden"]  # what is said
-    G: Float[Array, "*b d_hidden"]  # before the gate's bend
-    H: Float[Array, "*b d_hidden"]  # behind the gate
+    A: Float[Array, "*b d_hidden"]  # the linear part
+    G: Float[Array, "*b d_hidden"]  # the gate before its activation
+    H: Float[Array, "*b d_hidden"]  # after multiplication with the gate
     parameters: GatedParameters
 
 
@@ -128,7 +128,7 @@ class GatedCache(NamedTuple):
 def swiglu_feed_forward(
     X: Float[Array, "*b d_model"], parameters: GatedParameters
 ) -> tuple[Float[Array, "*b d_model"], GatedCache]:
-    """A feed-forward network with a gate in its wide room: three maps in place of two.
+    """A feed-forward network with a gated hidden layer: three linear maps instead of two.
 
     >>> import numpy as np
     >>> one, zero = np.ones((1, 1)), np.zeros(1)
@@ -145,7 +145,7 @@ def swiglu_feed_forward(
 def swiglu_feed_forward_backward(
     dY: Float[Array, "*b d_model"], cache: GatedCache
 ) -> tuple[Float[Array, "*b d_model"], GatedParameters]:
-    """dX and the gradients of the parameters; X is read twice, so its two gradients add up."""
+    """dX and the gradients of the parameters; X is used twice, so its two gradients add up."""
     X, A, G, H, (W_1, _, W_G, _, W_2, _) = cache
     dH, dW_2, db_2 = linear_backward(dY, LinearCache(H, W_2))
     dA, dG = swiglu_backward(dH, A, G)

@@ -168,44 +168,46 @@ def next_token_loss(
     return float(L.mean()), language_model_backward(dS, cache)
 
 
-class Learner(NamedTuple):
-    """A model in training: its parameters, and AdamW's two averages of each."""
+class TrainState(NamedTuple):
+    """A model in training: its parameters, and the moments that AdamW keeps of each."""
 
     parameters: GPTParameters
     moments: list[AdamState]
 
 
 @checked
-def new_learner(parameters: GPTParameters) -> Learner:
-    """A model before its first step."""
-    return Learner(parameters, [adam_state(array) for array in all_arrays(parameters)])
+def new_train_state(parameters: GPTParameters) -> TrainState:
+    """The state before the first step: all moments are zero."""
+    return TrainState(parameters, [adam_state(array) for array in all_arrays(parameters)])
 
 
 @checked
 def train_step(
     rows: Int[Array, "*b m"],
-    learner: Learner,
+    train_state: TrainState,
     n_heads: Number[int, "1.."],
     rate: Number[float, "0.."],
     decay: Number[float, "0.."] = 0.1,
     max_norm: Number[float, "0<.."] = 1.0,
     settings: AdamSettings = BROWN_2020,
-) -> tuple[float, Learner]:
-    """Forward, backward, a gradient cut to a length, and AdamW: the loss, and the model after the step.
+) -> tuple[float, TrainState]:
+    """Forward, backward, clipping of the gradient, and AdamW: the loss, and the state after the step.
 
     Only the maps of the blocks decay; tables, biases and norms do not.
     """
-    old = all_arrays(learner.parameters)
-    shapes = [state.m.shape if isinstance(state, AdamState) else None for state in learner.moments]
-    came = f"got {len(shapes)} moments of other shapes for {len(old)} parameters. `new_learner` makes them."
+    old = all_arrays(train_state.parameters)
+    shapes = [state.m.shape if isinstance(state, AdamState) else None for state in train_state.moments]
+    came = (
+        f"got {len(shapes)} moments of other shapes for {len(old)} parameters. `new_train_state` makes them."
+    )
     rules.must(
         shapes == [W.shape for W in old], "train_step", f"each parameter has moments of its shape; {came}"
     )
-    loss, gradients = next_token_loss(rows, learner.parameters, n_heads)
-    clipped = clipped_by_norm(*all_arrays(gradients), longest=max_norm)
-    tables = [id(table) for table in learner.parameters[:2]]
+    loss, gradients = next_token_loss(rows, train_state.parameters, n_heads)
+    clipped = clipped_by_norm(*all_arrays(gradients), max_norm=max_norm)
+    tables = [id(table) for table in train_state.parameters[:2]]
     shares = [decay if W.ndim > 1 and id(W) not in tables else 0.0 for W in old]
-    each = zip(old, clipped, learner.moments, shares, strict=True)
+    each = zip(old, clipped, train_state.moments, shares, strict=True)
     new = [adamw(W, dW, state, rate, share, settings) for W, dW, state, share in each]
-    parameters = with_arrays(learner.parameters, [W for W, _ in new])
-    return loss, Learner(parameters, [state for _, state in new])
+    parameters = with_arrays(train_state.parameters, [W for W, _ in new])
+    return loss, TrainState(parameters, [state for _, state in new])

@@ -1,4 +1,4 @@
-"""Fewer keys and values than queries: the heads of a group read the same ones, or all heads do (multi-query).
+"""Fewer heads of keys and values than of queries: a group of heads shares them, or all heads do (multi-query).
 
 The book derives it in eq-grouped-query (Chapter 3). The twin is `attnlib.nn.grouped`. The layer is
 `grouped_query_attention` of `attnlib.reference.multihead`; the module, `MultiHeadAttention` with `n_kv_heads`.
@@ -12,7 +12,7 @@ from attnlib.shapes import Array, Float, Number, checked
 
 @checked
 def repeat_heads(K: Float[Array, "*b g n d"], times: Number[int, "1.."]) -> Float[Array, "*b h n d"]:
-    """Each head `times` times in a row, so that query head i meets key head i // times (eq-grouped-query).
+    """Each head `times` times in a row, so that query head i uses key head i // times (eq-grouped-query).
 
     >>> repeat_heads(np.array([[[1.0]], [[2.0]]]), times=2)[:, 0, 0]
     array([1., 1., 2., 2.])
@@ -24,6 +24,6 @@ def repeat_heads(K: Float[Array, "*b g n d"], times: Number[int, "1.."]) -> Floa
 def repeat_heads_backward(
     dR: Float[Array, "*b h n d"], times: Number[int, "1.."]
 ) -> Float[Array, "*b g n d"]:
-    """dK: what was read several times collects several gradients (eq-grouped-query)."""
+    """dK: the sum of the gradients of all copies (eq-grouped-query)."""
     rules.splits_evenly("repeat_heads_backward", "the number of heads", dR.shape[-3], "times", times)
     return dR.reshape(*dR.shape[:-3], dR.shape[-3] // times, times, *dR.shape[-2:]).sum(axis=-3)

@@ -1,4 +1,4 @@
-"""Hard attention: one key is drawn instead of averaging over all, and two ways to learn although a draw has no slope.
+"""Hard attention: one key is sampled instead of averaging over all, and two ways to train without its derivative.
 
 The book derives it in eq-draw, eq-hard-attention, eq-expected-reward, eq-reinforce, eq-reinforce-variance,
 eq-optimal-baseline and eq-straight-through (Chapter 1). The twin is `attnlib.nn.hard`.
@@ -37,7 +37,9 @@ def sample_hard(P: Float[Array, "*b n"], rng: np.random.Generator) -> Int[Array,
     rules.probabilities("sample_hard", P)
     rules.distributions("sample_hard", P)
     ends = P.cumsum(axis=-1, dtype=np.float64)
-    u = rng.random((*P.shape[:-1], 1)) * ends[..., -1:]  # a sum of 1 - 1e-16 must not lose the last key
+    u = (
+        rng.random((*P.shape[:-1], 1)) * ends[..., -1:]
+    )  # so that a sum of 1 - 1e-16 cannot exclude the last key
     return np.asarray((ends <= u).sum(axis=-1))  # eq-draw  (*b)
 
 
@@ -60,7 +62,7 @@ def hard_attention(
 def hard_attention_backward(
     dO: Float[Array, "*b m d_v"], P: Float[Array, "*b m n"], index: Int[Array, "*b m"]
 ) -> tuple[Float[Array, "*b m n"], Float[Array, "*b n d_v"]]:
-    """dP and dV. dP is zero: a weight that moves a little leaves the draw where it is (eq-hard-attention-backward)."""
+    """dP and dV. dP is zero: a small change of a weight does not change the draw (eq-hard-attention-backward)."""
     return np.zeros_like(P), one_hot(index, P).swapaxes(-1, -2) @ dO  # eq-hard-attention-backward
 
 
@@ -76,7 +78,7 @@ def expected_reward(S: Float[Array, "*b n"], R: Float[Array, "*b n"]) -> Float[A
 
 @checked
 def expected_reward_gradient(S: Float[Array, "*b n"], R: Float[Array, "*b n"]) -> Float[Array, "*b n"]:
-    """The exact derivative by the scores: a finite sum needs no draw (eq-expected-reward-gradient).
+    """The exact derivative with respect to the scores, which needs no sampling (eq-expected-reward-gradient).
 
     >>> expected_reward_gradient(np.array([0.0, 0.0]), np.array([1.0, 3.0]))
     array([-0.5,  0.5])
@@ -93,10 +95,10 @@ def reinforce_gradient(
 ) -> Float[Array, "*b n"]:
     """One-draw estimates of that derivative, which only need the reward of the key that was drawn (eq-reinforce).
 
-    reward      what came of the draw
-    baseline    is subtracted from the reward; a number that does not depend on the draw leaves the mean alone
+    reward      the reward of the sampled key
+    baseline    subtracted from the reward; if it does not depend on the draw, the mean stays the same
 
-    Many draws from the same S go into leading axes of index and reward.
+    Many draws from the same S are leading axes of index and reward.
 
     >>> reinforce_gradient(np.array([0.0, 0.0]), np.array([0, 1]), reward=np.array([1.0, 3.0]))
     array([[ 0.5, -0.5],
@@ -166,7 +168,7 @@ class StraightThroughCache(NamedTuple):
 def straight_through_attention(
     S: Float[Array, "*b m n"], V: Float[Array, "*b n d_v"], index: Int[Array, "*b m"]
 ) -> tuple[Float[Array, "*b m d_v"], StraightThroughCache]:
-    """Hard attention forwards; on the way back the draw is treated as its own weights P (eq-straight-through).
+    """Hard attention in the forward; the backward is that of soft attention with weights P (eq-straight-through).
 
     >>> O, cache = straight_through_attention(np.zeros((1, 2)), np.array([[1.0], [3.0]]), np.array([1]))
     >>> O
@@ -180,7 +182,7 @@ def straight_through_attention(
 def straight_through_attention_backward(
     dO: Float[Array, "*b m d_v"], cache: StraightThroughCache
 ) -> tuple[Float[Array, "*b m n"], Float[Array, "*b n d_v"]]:
-    """dS as if O had been P V, and the true dV: only drawn values were read (eq-straight-through-backward).
+    """dS as if O had been P V, and the exact dV, nonzero only for sampled values (eq-straight-through-backward).
 
     If the loss is linear in O, then dS is the exact derivative of the expected loss, without any variance; if it is
     not, dO depends on the draw and dS is biased.

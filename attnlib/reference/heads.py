@@ -1,4 +1,4 @@
-"""Heads as an axis: a width is cut into heads, and heads are joined to a width. No number changes.
+"""Heads as an axis: split a width into heads, and merge heads into a width. No number changes.
 
 The book derives it in eq-head-dimension, eq-split-heads and eq-merge-heads (Chapter 3). The twin is
 `attnlib.nn.heads`. Each of the two is the other's backward, because each is the other's inverse.
@@ -12,7 +12,7 @@ from attnlib.shapes import Array, Bool, Float, Number, checked
 def split_heads(
     X: Float[Array, "*b n d"], n_heads: Number[int, "1.."]
 ) -> Float[Array, "*b {n_heads} n d_head"]:
-    """Cut the width into n_heads equal parts and bring the heads in front of the positions (eq-split-heads).
+    """Split the width into n_heads equal parts, and move the heads before the positions (eq-split-heads).
 
     Head i holds the columns i d_head to (i + 1) d_head. Its backward is `merge_heads`.
 
@@ -44,9 +44,9 @@ def merge_heads(Z: Float[Array, "*b h n d_head"]) -> Float[Array, "*b n d"]:
 
 @checked
 def mask_for_heads(mask: Bool[Array, "..."] | None, axes: Number[int, "1.."]) -> Bool[Array, "..."] | None:
-    """The mask with an axis of heads; a mask that all heads share gets one of size one.
+    """The mask with an axis for the heads; a mask that all heads share gets one of size one.
 
-    axes    how many axes the scores of one head have, batch axes included: a mask with more has its heads already
+    axes    how many axes the scores of one head have, batch axes included: a mask with more already has its heads
 
     >>> import numpy as np
     >>> mask_for_heads(np.ones((2, 1, 5), dtype=bool), axes=3).shape

@@ -18,7 +18,7 @@ Kernel = Callable[[Array, Array], Array]
 def exponential_kernel(Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"]) -> Float[Array, "*b m n"]:
     """exp(q.k / sqrt(d_k)) for every pair: the kernel of scaled dot-product attention (eq-kernel).
 
-    It is not stabilised, because a kernel's value is what it is: scores above 709 overflow float64.
+    It is not stabilised, because the value of the kernel itself is returned: scores above 709 overflow float64.
 
     >>> exponential_kernel(np.array([[1.0]]), np.array([[0.0], [math.log(2.0)]])).round(12)
     array([[1., 2.]])
@@ -33,7 +33,7 @@ def exponential_kernel_backward(
     Q: Float[Array, "*b m d_k"],
     K: Float[Array, "*b n d_k"],
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"]]:
-    """dQ, dK from the kernel's values G: an exponential is its own slope (eq-kernel)."""
+    """dQ, dK from the kernel's values G: an exponential is its own derivative (eq-kernel)."""
     dS = dG * G / math.sqrt(Q.shape[-1])
     return dS @ K, dS.swapaxes(-1, -2) @ Q
 
@@ -42,7 +42,7 @@ def exponential_kernel_backward(
 def gaussian_kernel(
     Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"], bandwidth: Number[float, "0<.."]
 ) -> Float[Array, "*b m n"]:
-    """exp(-|q - k|^2 / 2h^2) for every pair: near points count, far ones do not (eq-gaussian-kernel).
+    """exp(-|q - k|^2 / 2h^2) for every pair: near points get weight, far ones do not (eq-gaussian-kernel).
 
     bandwidth    the distance h at which the kernel has fallen to exp(-1/2)
 
@@ -61,7 +61,7 @@ def gaussian_kernel_backward(
     K: Float[Array, "*b n d_k"],
     bandwidth: Number[float, "0<.."],
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"]]:
-    """dQ, dK from the kernel's values G: each pair pulls along the line between its points (eq-gaussian-kernel)."""
+    """dQ, dK from the kernel's values G: the gradient is along the line between the two points (eq-gaussian-kernel)."""
     pull = dG * G / bandwidth**2  # (*b, m, n), along k - q
     dQ = pull @ K - pull.sum(axis=-1)[..., None] * Q
     dK = pull.swapaxes(-1, -2) @ Q - pull.sum(axis=-2)[..., None] * K

@@ -10,17 +10,17 @@ from attnlib.reference.attention import (
     attention_layer,
     attention_layer_backward,
 )
-from attnlib.shapes import Array, Bool, Float, checked, where
+from attnlib.shapes import Array, Bool, Float, checked, same_size
 
 
 @checked
-@where(m="n", d_source="d_model")
+@same_size(m="n", d_source="d_model")
 def self_attention(
     X: Float[Array, "*b n d_model"],
     parameters: AttentionParameters,
     mask: Bool[Array, "*#b #n #n"] | None = None,
 ) -> tuple[Float[Array, "*b n d_v"], LayerCache]:
-    """Every position asks, and every position answers: queries, keys and values all come from X (eq-self-attention).
+    """Attention within one sequence: queries, keys and values all come from X (eq-self-attention).
 
     >>> import numpy as np
     >>> one = np.array([[1.0]])
@@ -32,11 +32,11 @@ def self_attention(
 
 
 @checked
-@where(m="n", d_source="d_model")
+@same_size(m="n", d_source="d_model")
 def self_attention_backward(
     dO: Float[Array, "*b n d_v"], cache: LayerCache
 ) -> tuple[Float[Array, "*b n d_model"], AttentionParameters]:
-    """dX and the gradients of the parameters; X is read three times, so three gradients add up (eq-three-roads)."""
+    """dX and the gradients of the parameters; X is used three times, so three gradients add up (eq-three-roads)."""
     dX, dsource, d_parameters = attention_layer_backward(dO, cache)
     return dX + dsource, d_parameters  # eq-three-roads
 
@@ -48,7 +48,7 @@ def cross_attention(
     parameters: AttentionParameters,
     mask: Bool[Array, "*#b #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b m d_v"], LayerCache]:
-    """X asks and the source answers: queries come from X, keys and values from the source (eq-cross-attention).
+    """Attention from X to another sequence: queries from X, keys and values from the source (eq-cross-attention).
 
     The output has one row for each row of X; lengths and widths of X and the source may differ.
 
@@ -64,5 +64,5 @@ def cross_attention(
 def cross_attention_backward(
     dO: Float[Array, "*b m d_v"], cache: LayerCache
 ) -> tuple[Float[Array, "*b m d_model"], Float[Array, "*b n d_source"], AttentionParameters]:
-    """dX, dsource and the gradients of the parameters; the source is read twice (eq-layer-backward)."""
+    """dX, dsource and the gradients of the parameters; the source is used twice (eq-layer-backward)."""
     return attention_layer_backward(dO, cache)

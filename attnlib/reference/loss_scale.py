@@ -1,7 +1,7 @@
-"""Loss scaling: gradients that would be too small for float16 are made larger on their way, and brought back.
+"""Loss scaling: gradients that would be too small for float16 are computed larger by a factor, and divided by it.
 
-Chapter 5 derives it (small-numbers). The order is the whole of it: the loss times the scale, gradients, gradients
-divided by the scale, a look whether all are finite, clip, step; and then a new scale. `torch.amp.GradScaler` does it.
+Chapter 5 derives it (small-numbers). The order matters: multiply the loss by the scale, compute gradients, divide
+them by the scale, check that all are finite, clip, step, update the scale. `torch.amp.GradScaler` does the same.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from attnlib.shapes import Array, Float, Number, checked
 
 
 class LossScale(NamedTuple):
-    """The factor on the loss, and how many steps in a row it has done no harm."""
+    """The factor on the loss, and the number of steps in a row with finite gradients."""
 
     value: Number[float, "0<.."] = 65536.0
     good: Number[int, "0.."] = 0
@@ -30,7 +30,7 @@ def scaled(loss: float, scale: LossScale) -> float:
 
 @checked
 def unscaled(*gradients: Float[Array, "..."], scale: LossScale) -> tuple[list[Array], bool]:
-    """Gradients of the loss itself, in float32 or more (eq-unscaled), and whether all of them are finite.
+    """The gradients of the unscaled loss, in float32 or more (eq-unscaled), and whether all are finite.
 
     >>> dW = np.array([1e-8], np.float32)
     >>> (dW.astype(np.float16), (1024 * dW).astype(np.float16))
@@ -45,7 +45,7 @@ def unscaled(*gradients: Float[Array, "..."], scale: LossScale) -> tuple[list[Ar
 
 @checked
 def next_scale(scale: LossScale, finite: bool, every: Number[int, "1.."] = 2000) -> LossScale:
-    """Half of it at once when something was not finite, and twice after `every` good steps in a row.
+    """Halve the scale when a gradient was not finite, and double it after `every` good steps in a row.
 
     >>> next_scale(LossScale(1024.0, 7), finite=False)
     LossScale(value=512.0, good=0)

@@ -1,8 +1,8 @@
-"""What a training makes small: the surprise at the right token, and its relatives; one number for each token.
+"""Losses: cross-entropy, with and without smoothed labels, and z-loss; one number for each token.
 
 Chapter 5 derives them (eq-cross-entropy, eq-token-loss, eq-slope, eq-smoothed-target). The twin, where autograd does
-the backward, is `attnlib.nn.losses`. Scores are S, logarithms of probabilities up to a constant; the slope of each loss
-is what the model says minus what it should have said.
+the backward, is `attnlib.nn.losses`. S are the scores (logits), P their softmax; the gradient of each cross-entropy
+with respect to S is P minus the target distribution.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class CrossEntropyCache(NamedTuple):
 def cross_entropy(
     S: Float[Array, "*b vocab"], targets: Int[Array, "*b"]
 ) -> tuple[Float[Array, "*b"] | np.floating, CrossEntropyCache]:
-    """-log p of each right token, in nats.
+    """-log p of each target token, in nats.
 
     >>> S = np.log(np.array([[0.25, 0.75], [0.25, 0.75]]))
     >>> cross_entropy(S, np.array([1, 0]))[0].round(4)
@@ -39,7 +39,7 @@ def cross_entropy(
 def cross_entropy_backward(
     dL: Float[Array, "*b"] | np.floating, cache: CrossEntropyCache
 ) -> Float[Array, "*b vocab"]:
-    """dS = (P - Q) dL, where Q is one at the right token and zero elsewhere.
+    """dS = (P - Q) dL, where Q is one at the target token and zero elsewhere.
 
     >>> cross_entropy_backward(np.ones(1), CrossEntropyCache(np.array([[0.25, 0.75]]), np.array([1])))
     array([[ 0.25, -0.25]])
@@ -55,9 +55,9 @@ def cross_entropy_backward(
 def smoothed_over_all(
     targets: Int[Array, "*b"], vocab: Number[int, "2.."], epsilon: Number[float, "0..1"]
 ) -> Float[Array, "*b vocab"]:
-    """The share epsilon of each right answer, spread evenly over all tokens, the right one among them.
+    """One-hot targets with a share epsilon spread evenly over all tokens, including the target.
 
-    This is what PyTorch calls `label_smoothing`, and what the paper of 2015 that began it wrote.
+    This is PyTorch's `label_smoothing`, and the definition of the original paper (2015).
 
     >>> smoothed_over_all(np.array([1]), 4, 0.2)
     array([[0.05, 0.85, 0.05, 0.05]])
@@ -71,7 +71,7 @@ def smoothed_over_all(
 def smoothed_over_others(
     targets: Int[Array, "*b"], vocab: Number[int, "2.."], epsilon: Number[float, "0..1"]
 ) -> Float[Array, "*b vocab"]:
-    """The share epsilon of each right answer, spread evenly over the other tokens: the right one keeps 1 - epsilon.
+    """One-hot targets with a share epsilon spread evenly over the other tokens: the target keeps 1 - epsilon.
 
     The same as `smoothed_over_all` with a share V / (V - 1) times as large.
 
@@ -92,9 +92,9 @@ class SoftCrossEntropyCache(NamedTuple):
 def soft_cross_entropy(
     S: Float[Array, "*b vocab"], Q: Float[Array, "*b vocab"]
 ) -> tuple[Float[Array, "*b"] | np.floating, SoftCrossEntropyCache]:
-    """The mean of -log p where the right answer is not one token but a row of probabilities Q.
+    """Cross-entropy with a target distribution Q in place of one target token.
 
-    At best, with P = Q, it is the entropy of Q: with smoothed labels the loss has a floor above zero.
+    Its minimum, at P = Q, is the entropy of Q: with smoothed labels the loss cannot reach zero.
 
     >>> half = np.array([[0.5, 0.5]])
     >>> soft_cross_entropy(np.log(half), half)[0].round(4)
@@ -131,7 +131,7 @@ def smoothed_cross_entropy(
 def smoothed_cross_entropy_backward(
     dL: Float[Array, "*b"] | np.floating, cache: SoftCrossEntropyCache
 ) -> Float[Array, "*b vocab"]:
-    """dS: every token but the right one has a small pull upwards, until it has its share."""
+    """dS = (P - Q) dL: the other tokens are pushed up while their probability is below epsilon / vocab."""
     return soft_cross_entropy_backward(dL, cache)[0]
 
 
@@ -142,9 +142,9 @@ class ZLossCache(NamedTuple):
 
 @checked
 def z_loss(S: Float[Array, "*b vocab"]) -> tuple[Float[Array, "*b"] | np.floating, ZLossCache]:
-    """The square of Z = log sum exp of the scores: it holds down what the softmax does not feel, their common size.
+    """The square of Z = log sum exp of the scores: it limits their common offset, which the softmax ignores.
 
-    Added with a small factor, such as 1e-4, so that scores do not drift where low precision is coarse.
+    Added with a small factor, such as 1e-4, so that scores do not grow to where low precision is coarse.
 
     >>> z_loss(np.log(np.array([[0.25, 0.75], [1.0, 1.0]])))[0].round(4)
     array([0.    , 0.4805])
@@ -155,7 +155,7 @@ def z_loss(S: Float[Array, "*b vocab"]) -> tuple[Float[Array, "*b"] | np.floatin
 
 @checked
 def z_loss_backward(dL: Float[Array, "*b"] | np.floating, cache: ZLossCache) -> Float[Array, "*b vocab"]:
-    """dS: 2 Z, shared out by the softmax."""
+    """dS: 2 Z times the softmax."""
     S, Z = cache
     return np.expand_dims(2 * Z * dL, -1) * softmax(S)
 
@@ -169,7 +169,7 @@ class SequenceLossCache(NamedTuple):
 def sequence_loss(
     S: Float[Array, "*b vocab"], targets: Int[Array, "*b"], real: Bool[Array, "*b"]
 ) -> tuple[Float[Array, ""] | np.floating, SequenceLossCache]:
-    """The mean cross-entropy of the real tokens of a batch; what stands in the padding may be anything.
+    """The mean cross-entropy of the real tokens of a batch; padding may have any values.
 
     Each token counts the same, so a long sentence counts for more than a short one.
 
@@ -189,7 +189,7 @@ def sequence_loss(
 def sequence_loss_backward(
     dL: Float[Array, ""] | np.floating, cache: SequenceLossCache
 ) -> Float[Array, "*b vocab"]:
-    """dS: each real token has the same part of dL; padding has none."""
+    """dS: each real token gets the same share of dL; padding gets none."""
     tokens, real = cache
     part = (dL * real / real.sum()).astype(tokens.P.dtype)
     return cross_entropy_backward(part, tokens)

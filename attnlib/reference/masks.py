@@ -1,8 +1,9 @@
-"""Masks: who may look where. Boolean, and **True means "may look"**, here and everywhere in attnlib.
+"""Masks: which query may attend to which key. Boolean; **True means "may look"**, here and everywhere in attnlib.
 
 The book derives them in eq-causal-mask, eq-padding-mask, eq-window-mask, eq-prefix-mask, eq-combined-mask and
-eq-additive-mask (Chapter 2). The twin is `attnlib.nn.masks`. Others mean other things: an additive mask is 0 where one
-may look, and both masks of `torch.nn.MultiheadAttention` are True where one may *not*; three functions translate.
+eq-additive-mask (Chapter 2). The twin is `attnlib.nn.masks`. There are other conventions: an additive mask is 0 where a
+query may look, and both masks of `torch.nn.MultiheadAttention` are True where it may *not*; three functions convert
+them.
 """
 
 import math
@@ -67,7 +68,7 @@ def window_mask(
 
 @checked
 def prefix_mask(n: Number[int, "1.."], prefix: Number[int, "0..n"]) -> Bool[Array, "{n} {n}"]:
-    """All see the first `prefix` positions; beyond them each sees the past and itself (eq-prefix-mask).
+    """Every position sees the first `prefix` positions, and otherwise itself and earlier ones (eq-prefix-mask).
 
     >>> prefix_mask(4, prefix=2).astype(int)
     array([[1, 1, 0, 0],
@@ -80,7 +81,7 @@ def prefix_mask(n: Number[int, "1.."], prefix: Number[int, "0..n"]) -> Bool[Arra
 
 @checked
 def combine_masks(*masks: Bool[Array, "..."]) -> Bool[Array, "..."]:
-    """One may look where every mask allows it (eq-combined-mask).
+    """True where all masks are True (eq-combined-mask).
 
     Shapes broadcast from the last axis on: causal (n, n) and padding (b, 1, n) give (b, n, n).
 
@@ -110,9 +111,9 @@ def rows_without_a_key(mask: Bool[Array, "*b n"]) -> Bool[Array, "*b"] | np.bool
 def additive_from_mask(
     mask: Bool[Array, "*s"], fill: float = -math.inf, dtype: type | np.dtype = np.float64
 ) -> Float[Array, "*s"]:
-    """What one would add to the scores instead: 0 where one may look, `fill` where not (eq-additive-mask).
+    """The mask as numbers to add to the scores: 0 where a query may look, `fill` where not (eq-additive-mask).
 
-    A fill beyond the dtype's range becomes -inf, as a cast does it: -1e9 in float16.
+    A fill outside the dtype's range becomes -inf, such as -1e9 in float16.
 
     >>> additive_from_mask(causal_mask(2))
     array([[  0., -inf],
@@ -124,7 +125,7 @@ def additive_from_mask(
 
 @checked
 def mask_from_additive(M: Float[Array, "*s"]) -> Bool[Array, "*s"]:
-    """The boolean mask that an additive one stands for: 0 is "may look", -inf or -10,000 and below is not.
+    """The boolean mask for an additive one: 0 is "may look", -inf or a number up to -10,000 is "may not".
 
     >>> mask_from_additive(np.array([[0.0, -1e9], [0.0, 0.0]]))
     array([[ True, False],
@@ -149,7 +150,7 @@ def mask_from_torch_attention(attn_mask: Bool[Array, "*b m n"]) -> Bool[Array, "
     """From a boolean `attn_mask` of `torch.nn.MultiheadAttention`, where True means "may not look".
 
     The `attn_mask` of `torch.nn.functional.scaled_dot_product_attention` needs no translation: True means "may look".
-    A mask of the module for each head, (b h, m, n), still needs its heads apart: `mask.reshape(b, h, m, n)`.
+    A mask of the module for each head, (b h, m, n), still needs an axis for its heads: `mask.reshape(b, h, m, n)`.
 
     >>> mask_from_torch_attention(np.array([[False, True], [False, False]])).astype(int)
     array([[1, 0],

@@ -1,6 +1,6 @@
-"""Update rules that know that a parameter is a matrix: Adafactor, which stores less, and Muon, which turns evenly.
+"""Optimisers for matrices: Adafactor, which stores less, and Muon, whose steps have equal size in all directions.
 
-Chapter 5 derives them. `torch.optim.Adafactor` and `torch.optim.Muon` are the same rules, for use.
+Chapter 5 derives them. `torch.optim.Adafactor` and `torch.optim.Muon` are the same for use in PyTorch.
 """
 
 import math
@@ -10,11 +10,15 @@ import numpy as np
 
 from attnlib.shapes import Array, Float, Number, checked
 
-QUINTIC = (3.4445, -4.7750, 2.0315)  # Jordan and others, 2024: steep at zero, so that five steps are enough
+QUINTIC = (
+    3.4445,
+    -4.7750,
+    2.0315,
+)  # Jordan and others, 2024: steep at zero, so that five steps suffice
 
 
 class AdafactorState(NamedTuple):
-    """Decaying means of the squares, of each row and of each column, and how many gradients they have seen."""
+    """Moving averages of the squared gradient for each row and each column, and the number of steps."""
 
     rows: Float[Array, "d_in 1"]
     columns: Float[Array, "1 d_out"]
@@ -23,7 +27,7 @@ class AdafactorState(NamedTuple):
 
 @checked
 def adafactor_state(W: Float[Array, "d_in d_out"]) -> AdafactorState:
-    """Two vectors in the place of Adam's two matrices.
+    """The initial state: two vectors, where Adam has two matrices.
 
     >>> [part.size for part in adafactor_state(np.zeros((1000, 300)))[:2]]
     [1000, 300]
@@ -44,12 +48,12 @@ def adafactor(
     forgets: Number[float, "0..1"] = 0.8,
     smallest: Number[float, "0<.."] = 1e-3,
 ) -> tuple[Float[Array, "d_in d_out"], AdafactorState]:
-    """Adam's root of mean squares, rebuilt from the means of rows and columns; no mean gradient is kept.
+    """A step of Adafactor: Adam's mean squares approximated from those of rows and columns, without momentum.
 
-    A step is relative to the size of W, and as a whole at most as large as one whose entries are all 1.
+    A step is relative to the size of W (root mean square), and is clipped to a root mean square of 1 before that.
 
-    forgets     the t-th gradient replaces the share t^-forgets of what is remembered
-    smallest    the size that W has at least, for the size of a step
+    forgets     decay of the averages: the t-th gradient gets the weight t^-forgets
+    smallest    the least size of W that is used for the size of a step
 
     >>> W = np.ones((2, 2))
     >>> adafactor(W, np.array([[1.0, 2.0], [2.0, 4.0]]), adafactor_state(W))[0]  # squares of rank one: all steps equal
@@ -71,9 +75,10 @@ def adafactor(
 def orthogonalised(
     G: Float[Array, "d_in d_out"], steps: Number[int, "0.."] = 5
 ) -> Float[Array, "d_in d_out"]:
-    """G with all its singular values brought near 1, by products of matrices alone: Newton-Schulz steps.
+    """G with all its singular values brought near 1, with matrix products only: Newton-Schulz steps.
 
-    Each step sends a singular value s to 3.4445 s - 4.775 s^3 + 2.0315 s^5, which never settles: it wanders around 1.
+    Each step sends a singular value s to 3.4445 s - 4.775 s^3 + 2.0315 s^5, which stays near 1 without
+    converging.
 
     >>> np.linalg.svd(orthogonalised(np.diag([9.0, 1.0])))[1].round()
     array([1., 1.])
@@ -96,9 +101,9 @@ def muon(
     beta: Number[float, "0..1"] = 0.95,
     decay: Number[float, "0.."] = 0.1,
 ) -> tuple[Float[Array, "d_in d_out"], Float[Array, "d_in d_out"]]:
-    """A step of the same size in every direction: the mean gradient, orthogonalised. B begins as zeros.
+    """A step of Muon: the momentum, orthogonalised, so it has the same size in all directions. B begins as zeros.
 
-    The gradient counts once more than in B, as if one had stepped first (Nesterov). W shrinks beside it, as in AdamW.
+    The momentum is Nesterov's: the gradient is added to it once more. Weight decay is separate, as in AdamW.
 
     >>> W, B = muon(np.zeros((2, 2)), np.diag([9.0, 9.0]), np.zeros((2, 2)), rate=0.1)
     >>> W.round(2)
@@ -107,5 +112,5 @@ def muon(
     """
     B = beta * B + (1 - beta) * dW
     O = orthogonalised(beta * B + (1 - beta) * dW)
-    wider = math.sqrt(max(1.0, W.shape[1] / W.shape[0]))  # so that the numbers it gives out move as far
+    wider = math.sqrt(max(1.0, W.shape[1] / W.shape[0]))  # so that the outputs change by the same amount
     return (1 - rate * decay) * W - rate * wider * O, B

@@ -1,4 +1,4 @@
-"""Monotonic attention: a reader goes over the keys from left to right, stops at one for each query, never goes back.
+"""Monotonic attention: a reader moves over the keys from left to right only, and stops at one for each query.
 
 The book derives it in eq-monotonic-scan, eq-monotonic-reach, eq-monotonic-alignment and eq-monotonic-backward
 (Chapter 1), after Raffel et al. (2017). The twin is `attnlib.nn.monotonic`.
@@ -79,7 +79,7 @@ def _alignment_and_reach(p: Float[Array, "*b m n"]) -> tuple[Float[Array, "*b m 
 
 @checked
 def monotonic_alignment(p: Float[Array, "*b m n"]) -> Float[Array, "*b m n"]:
-    """The mean of all random alignments, which has a slope where each single one has none (eq-monotonic-alignment).
+    """The mean of all random alignments, which is differentiable, unlike a single one (eq-monotonic-alignment).
 
     p[i, j]     the probability that the reader stops at key j for query i, if it comes there. Zero hides a key.
 
@@ -97,10 +97,10 @@ def monotonic_alignment(p: Float[Array, "*b m n"]) -> Float[Array, "*b m n"]:
 def monotonic_alignment_backward(
     dA: Float[Array, "*b m n"], p: Float[Array, "*b m n"]
 ) -> Float[Array, "*b m n"]:
-    """dp, by walking the recursion back: queries from the last, keys from the right (eq-monotonic-backward)."""
+    """dp, by the recursion in reverse: queries from the last, keys from the right (eq-monotonic-backward)."""
     q = _alignment_and_reach(p)[1]
     dp = np.empty_like(p)
-    d_next = np.zeros_like(p[..., 0, :])  # what the query below passes up: its dq
+    d_next = np.zeros_like(p[..., 0, :])  # dq of the query below
     for i in reversed(range(p.shape[-2])):
         dA_i = dA[..., i, :] + d_next
         dq = np.zeros_like(d_next)

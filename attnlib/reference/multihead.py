@@ -25,11 +25,11 @@ from attnlib.reference.projections import (
     project,
     project_backward,
 )
-from attnlib.shapes import Array, Bool, Float, Number, checked, where
+from attnlib.shapes import Array, Bool, Float, Number, checked, same_size
 
 
 @checked
-@where(h="n_heads", g="n_heads")
+@same_size(h="n_heads", g="n_heads")
 def multi_head_attention_by_loops(
     X: Float[Array, "*b m d_model"],
     source: Float[Array, "*b n d_source"],
@@ -68,7 +68,7 @@ class MultiHeadCache(NamedTuple):
 
 
 @checked
-@where(h="n_heads", g="n_kv_heads")
+@same_size(h="n_heads", g="n_kv_heads")
 def head_outputs(
     X: Float[Array, "*b m d_model"],
     source: Float[Array, "*b n d_source"],
@@ -77,7 +77,7 @@ def head_outputs(
     n_kv_heads: Number[int, "1.."],
     mask: Bool[Array, "*#b #m #n"] | Bool[Array, "*#b #{n_heads} #m #n"] | None = None,
 ) -> tuple[Float[Array, "*b h m d_v"], MultiHeadCache]:
-    """What each head says, before the heads are joined; all heads in one batched product (eq-head)."""
+    """The output of each head, before they are merged; all heads in one batched product (eq-head)."""
     rules.splits_evenly("head_outputs", "n_heads", n_heads, "n_kv_heads", n_kv_heads)
     Q, K, V = project(X, source, parameters)
     Q = split_heads(Q, n_heads)  #                                          eq-split-heads   (*b, h, m, d_k)
@@ -91,7 +91,7 @@ def head_outputs(
 def head_outputs_backward(
     dZ: Float[Array, "*b h m d_v"], cache: MultiHeadCache
 ) -> tuple[Float[Array, "*b m d_model"], Float[Array, "*b n d_source"], Gradients]:
-    """dX, dsource, and by name the gradients of what makes queries, keys and values (eq-multi-head-backward)."""
+    """dX, dsource, and by name the gradients of the query, key and value projections (eq-multi-head-backward)."""
     X, source, parameters, Q, K, V, P, _ = cache
     times = Q.shape[-3] // K.shape[-3]
     K_h, V_h = repeat_heads(K, times), repeat_heads(V, times)
@@ -101,7 +101,7 @@ def head_outputs_backward(
 
 
 @checked
-@where(h="n_heads", g="n_heads")
+@same_size(h="n_heads", g="n_heads")
 def multi_head_attention(
     X: Float[Array, "*b m d_model"],
     source: Float[Array, "*b n d_source"],
@@ -111,8 +111,8 @@ def multi_head_attention(
 ) -> tuple[Float[Array, "*b m d_out"], MultiHeadCache]:
     """Attention from X to a source with n_heads heads (eq-multi-head); self-attention where the source is X.
 
-    mask    (*b, m, n) for all heads, or (*b, h, m, n) for each. Where a query may look nowhere every head says
-            zeros, and the output is the bias b_O.
+    mask    (*b, m, n) for all heads, or (*b, h, m, n) for each. For a query that may look nowhere every head
+            returns zeros, and the output is the bias b_O.
 
     >>> eye = np.eye(2)
     >>> X = np.array([[2.0, 0.0], [0.0, 4.0]])
@@ -128,14 +128,14 @@ def multi_head_attention(
 def multi_head_attention_backward(
     dY: Float[Array, "*b m d_out"], cache: MultiHeadCache
 ) -> tuple[Float[Array, "*b m d_model"], Float[Array, "*b n d_source"], MultiHeadParameters]:
-    """dX, dsource and those of the parameters (eq-multi-head-backward); for self-attention add the first two."""
+    """dX, dsource, gradients of the parameters (eq-multi-head-backward); for self-attention add the first two."""
     dZ, d_out = combine_backward(dY, cache.Z, cache.parameters)
     dX, dsource, d_in = head_outputs_backward(dZ, cache)
     return dX, dsource, MultiHeadParameters(**d_in, **d_out)  # eq-multi-head-backward
 
 
 @checked
-@where(h="n_heads", g="n_kv_heads")
+@same_size(h="n_heads", g="n_kv_heads")
 def grouped_query_attention(
     X: Float[Array, "*b m d_model"],
     source: Float[Array, "*b n d_source"],
@@ -146,7 +146,7 @@ def grouped_query_attention(
 ) -> tuple[Float[Array, "*b m d_out"], MultiHeadCache]:
     """Multi-head attention in which n_kv_heads key and value heads serve n_heads query heads (eq-grouped-query).
 
-    n_kv_heads    n_heads is multi-head attention, 1 is multi-query attention; W_K and W_V are as many times narrower
+    n_kv_heads    n_heads is multi-head attention, 1 multi-query attention; W_K and W_V are n_kv_heads heads wide
 
     >>> eye, one, X = np.eye(2), np.ones((2, 1)), np.array([[2.0, 4.0]])
     >>> grouped_query_attention(X, X, MultiHeadParameters(eye, one, one, eye), n_heads=2, n_kv_heads=1)[0]
@@ -161,7 +161,7 @@ def grouped_query_attention(
 def grouped_query_attention_backward(
     dY: Float[Array, "*b m d_out"], cache: MultiHeadCache
 ) -> tuple[Float[Array, "*b m d_model"], Float[Array, "*b n d_source"], MultiHeadParameters]:
-    """The same steps back; a shared head collects from its whole group (eq-grouped-query)."""
+    """The same backward; a shared head gets the sum of its group's gradients (eq-grouped-query)."""
     return multi_head_attention_backward(dY, cache)
 
 
@@ -171,7 +171,7 @@ class SumCache(NamedTuple):
 
 
 @checked
-@where(h="n_heads", g="n_heads")
+@same_size(h="n_heads", g="n_heads")
 def multi_head_as_sum(
     X: Float[Array, "*b m d_model"],
     source: Float[Array, "*b n d_source"],
@@ -200,7 +200,7 @@ def multi_head_as_sum(
 def multi_head_as_sum_backward(
     dY: Float[Array, "*b m d_out"], cache: SumCache
 ) -> tuple[Float[Array, "*b m d_model"], Float[Array, "*b n d_source"], MultiHeadParameters]:
-    """A sum hands the same dY to every head, and each passes it through its own rows (eq-multi-head-backward)."""
+    """Every head of the sum gets the same dY, multiplied with its own rows of W_O (eq-multi-head-backward)."""
     parameters, Z = cache.heads.parameters, cache.heads.Z
     h, d_v, d_out = Z.shape[-3], Z.shape[-1], dY.shape[-1]
     dC = dY[..., None, :, :]  #                                                     (*b, 1, m, d_out)

@@ -1,4 +1,4 @@
-"""Norms of a layer: each vector brought to the same size, then stretched by what is learned.
+"""Normalisation: each vector is scaled to the same size, then multiplied with a learned gain.
 
 The twin, where autograd does the backward, is `attnlib.nn.norm`. The length of a vector is in `attnlib.reference.ops`.
 The book derives them in eq-layer-norm (Chapter 4).
@@ -12,7 +12,7 @@ from attnlib.shapes import Array, Float, Number, checked
 
 
 class NormCache(NamedTuple):
-    Y: Float[Array, "*b d"]  # before it is stretched
+    Y: Float[Array, "*b d"]  # before gain and shift
     size: Float[Array, "*b 1"]
     gain: Float[Array, "d"]
 
@@ -24,9 +24,9 @@ def layer_norm(
     shift: Float[Array, "d"],
     eps: Number[float, "0<.."] = 1e-5,
 ) -> tuple[Float[Array, "*b d"], NormCache]:
-    """Each vector with its mean taken away and divided by its standard deviation, then stretched and shifted.
+    """Each vector minus its mean, divided by its standard deviation, then times gain plus shift.
 
-    eps     what is added to the variance, so that a vector of equal entries becomes zeros
+    eps     added to the variance, so that a vector of equal entries becomes zeros
 
     >>> layer_norm(np.array([[1.0, 3.0]]), np.array([1.0, 1.0]), np.array([0.0, 10.0]))[0].round(3)
     array([[-1., 11.]])
@@ -41,7 +41,7 @@ def layer_norm(
 def layer_norm_backward(
     dO: Float[Array, "*b d"], cache: NormCache
 ) -> tuple[Float[Array, "*b d"], Float[Array, "d"], Float[Array, "d"]]:
-    """dX, and the gradients of gain and shift; what would move mean or size of a vector does not pass."""
+    """dX, and the gradients of gain and shift; changes of only the mean or size of a vector have no effect."""
     dX, d_gain = rms_norm_backward(dO, cache)
     return dX - dX.mean(axis=-1, keepdims=True), d_gain, dO.reshape(-1, dO.shape[-1]).sum(axis=0)
 
@@ -50,7 +50,7 @@ def layer_norm_backward(
 def rms_norm(
     X: Float[Array, "*b d"], gain: Float[Array, "d"], eps: Number[float, "0<.."] = 1e-5
 ) -> tuple[Float[Array, "*b d"], NormCache]:
-    """Each vector divided by the root of its mean square, then stretched; its mean stays.
+    """Each vector divided by the root of its mean square, then times gain; the mean is not subtracted.
 
     >>> rms_norm(np.array([[3.0, 3.0]]), np.array([1.0, 2.0]))[0].round(3)
     array([[1., 2.]])
@@ -64,7 +64,7 @@ def rms_norm(
 def rms_norm_backward(
     dO: Float[Array, "*b d"], cache: NormCache
 ) -> tuple[Float[Array, "*b d"], Float[Array, "d"]]:
-    """dX and the gradient of gain: the part of the gradient along the vector does not pass."""
+    """dX and the gradient of gain: the part of dO along the vector vanishes."""
     Y, size, gain = cache
     dY = dO * gain
     along = Y * (dY * Y).mean(axis=-1, keepdims=True)
@@ -72,7 +72,7 @@ def rms_norm_backward(
 
 
 class BatchNormCache(NamedTuple):
-    Y: Float[Array, "*b d"]  # before it is stretched
+    Y: Float[Array, "*b d"]  # before gain and shift
     size: Float[Array, "d"]
     gain: Float[Array, "d"]
 
@@ -84,9 +84,9 @@ def batch_norm(
     shift: Float[Array, "d"],
     eps: Number[float, "0<.."] = 1e-5,
 ) -> tuple[Float[Array, "*b d"], BatchNormCache]:
-    """Each coordinate by mean and standard deviation over all vectors of the batch: for contrast.
+    """Each coordinate normalised by mean and standard deviation over all vectors of the batch, for comparison.
 
-    What a vector becomes depends on its neighbours in the batch; transformers have a layer norm, which asks nobody.
+    The result for one vector depends on the others in the batch, which is why transformers use a layer norm.
 
     >>> batch_norm(np.array([[1.0, 5.0], [3.0, 9.0]]), np.ones(2), np.zeros(2))[0].round(3)
     array([[-1., -1.],
@@ -102,7 +102,7 @@ def batch_norm(
 def batch_norm_backward(
     dO: Float[Array, "*b d"], cache: BatchNormCache
 ) -> tuple[Float[Array, "*b d"], Float[Array, "d"], Float[Array, "d"]]:
-    """dX, and the gradients of gain and shift: every vector of the batch hears of every other."""
+    """dX, and the gradients of gain and shift: each vector's gradient depends on all vectors of the batch."""
     Y, size, gain = cache
     rows, d_rows = Y.reshape(-1, Y.shape[-1]), dO.reshape(-1, Y.shape[-1])
     d_gain, d_shift = (d_rows * rows).sum(axis=0), d_rows.sum(axis=0)

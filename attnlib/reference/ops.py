@@ -50,9 +50,9 @@ def linear_backward(
 
 
 def _scaled(X: Float[Array, "*b d"]) -> tuple[Float[Array, "*b d"], Float[Array, "*b"], np.ndarray]:
-    """X with its largest number brought near 1, the lengths of that, and the power of two to multiply by.
+    """X divided by a power of two so that its largest entry is near 1, the lengths of that, and the power.
 
-    Squares of 1e-200 or 1e200 leave the range of float64; a power of two moves no digit.
+    Squares of 1e-200 or 1e200 leave the range of float64; division by a power of two is exact.
     """
     power = np.frexp(np.abs(_wide(X)).max(axis=-1, keepdims=True, initial=0))[1]
     scaled = np.ldexp(_wide(X), -power)
@@ -72,7 +72,7 @@ def length(X: Float[Array, "*b d"]) -> Float[Array, "*b"] | np.floating:
 
 @checked
 def length_backward(dL: Float[Array, "*b"] | np.floating, X: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
-    """dX: along the unit vector; zero where X is zero, which has no direction (eq-norm-backward)."""
+    """dX: along the unit vector; zero where X is zero and has no direction (eq-norm-backward)."""
     scaled, lengths, _ = _scaled(X)
     U = scaled / np.expand_dims(np.where(lengths > 0, lengths, 1), -1)
     return (np.expand_dims(dL, -1) * U).astype(X.dtype)  # eq-norm-backward
@@ -97,7 +97,7 @@ def unit(X: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
 
 @checked
 def unit_backward(dU: Float[Array, "*b d"], X: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
-    """dX: the part of dU across X, divided by the length; stretching X changes nothing (eq-unit-backward)."""
+    """dX: the part of dU orthogonal to X, divided by the length; scaling X does not change U (eq-unit-backward)."""
     U = unit(X)
     across = dU - U * (U * dU).sum(axis=-1, keepdims=True)
     return across / np.expand_dims(length(X), -1)  # eq-unit-backward
@@ -147,7 +147,7 @@ def masked_softmax(
 ) -> Float[Array, "*b n"]:
     """The softmax of the last axis over the entries where mask is True; exactly zero elsewhere (eq-masked-softmax).
 
-    A row that may look nowhere is a row of zeros. Scores behind the mask may be anything, even NaN.
+    A row that may look nowhere is a row of zeros. Masked scores may have any value, even NaN.
 
     >>> S = np.array([[0.0, 9.0, 0.0], [1.0, 2.0, 3.0]])
     >>> masked_softmax(S, np.array([[True, False, True], [False, False, False]]))
@@ -166,7 +166,7 @@ def masked_softmax(
 
 @checked
 def masked_softmax_backward(dP: Float[Array, "*b n"], P: Float[Array, "*b n"]) -> Float[Array, "*b n"]:
-    """dS: the softmax's own formula, because a weight of zero passes nothing back (eq-softmax-backward)."""
+    """dS: the softmax's own formula, because a weight of zero gets no gradient (eq-softmax-backward)."""
     return softmax_backward(dP, P)
 
 
@@ -200,7 +200,7 @@ def log_softmax(S: Float[Array, "*b n"], axis: Number[int, "axis"] = -1) -> Floa
     """
     largest = S.max(axis=axis, keepdims=True)
     rules.scores("log_softmax", S, largest)
-    Z = _wide(S) - _wide(largest)  # first, because beside a score of 1e8 float32 has no place for log 2
+    Z = _wide(S) - _wide(largest)  # first, because in float32 1e8 + log 2 is rounded to 1e8
     return (Z - np.log(np.exp(Z).sum(axis=axis, keepdims=True))).astype(S.dtype)  # eq-log-softmax
 
 
@@ -208,7 +208,7 @@ def log_softmax(S: Float[Array, "*b n"], axis: Number[int, "axis"] = -1) -> Floa
 def log_softmax_backward(
     dL: Float[Array, "*b n"], L: Float[Array, "*b n"], axis: Number[int, "axis"] = -1
 ) -> Float[Array, "*b n"]:
-    """dS from the output L = log P: what arrives, minus its sum spread by the weights (eq-log-softmax-backward)."""
+    """dS from the output L = log P: dL minus its sum times the weights (eq-log-softmax-backward)."""
     return dL - np.exp(L) * dL.sum(axis=axis, keepdims=True)  # eq-log-softmax-backward
 
 
@@ -222,7 +222,7 @@ def softmax_with_temperature(S: Float[Array, "*b n"], T: Number[float, "0<.."]) 
     largest = S.max(axis=-1, keepdims=True)
     rules.scores("softmax_with_temperature", S, largest)
     rules.in_dtype("softmax_with_temperature", "T", T, float(np.finfo(_wide(S).dtype).tiny))
-    with np.errstate(over="ignore"):  # a gap too large for the dtype is a weight of zero
+    with np.errstate(over="ignore"):  # a gap too large for the dtype gives weight zero
         return softmax((_wide(S) - _wide(largest)) / T).astype(S.dtype)  # eq-temperature
 
 
@@ -232,11 +232,11 @@ def softmax_with_temperature_backward(
 ) -> tuple[Float[Array, "*b n"], float]:
     """dS and dT; T is one number for all rows, so dT is their sum (eq-temperature-backward).
 
-    Each row of dZ sums to zero, so the largest score may be taken from S first, as in the forward.
+    Each row of dZ sums to zero, so the largest score may be subtracted from S first, as in the forward.
     """
     dZ = softmax_backward(_wide(dP), _wide(P))
     gaps = _wide(S) - _wide(S.max(axis=-1, keepdims=True))
-    Z = np.where(P > 0, gaps, 0) / T  # a score of -inf has weight zero and no pull on T
+    Z = np.where(P > 0, gaps, 0) / T  # a score of -inf has weight zero and no effect on dT
     return (dZ / T).astype(P.dtype), -float((dZ * Z).sum() / T)  # eq-temperature-backward
 
 
@@ -253,6 +253,6 @@ def entropy(P: Float[Array, "*b n"]) -> Float[Array, "*b"] | np.floating:
 
 @checked
 def entropy_backward(dH: Float[Array, "*b"] | np.floating, P: Float[Array, "*b n"]) -> Float[Array, "*b n"]:
-    """dP = -(log P + 1) dH; where P is zero the slope is infinite and zero is returned (eq-entropy-backward)."""
+    """dP = -(log P + 1) dH; where P is zero the derivative is infinite, and zero is returned (eq-entropy-backward)."""
     slope = np.where(P > 0, -1 - np.log(np.where(P > 0, P, 1)), 0)
     return np.expand_dims(dH, -1) * slope  # eq-entropy-backward

@@ -1,7 +1,7 @@
-"""How a parameter follows its gradient: SGD, momentum, Adam, weight decay, and a gradient cut to a length.
+"""Optimisers: SGD, momentum, Adam, weight decay, and gradient clipping.
 
-Chapter 5 derives them. A rule is a pure function: a parameter W of any shape, its gradient dW and what the rule
-remembers go in, and their successors come out. `torch.optim` has the same rules, for use.
+Chapter 5 derives them. Each is a pure function from a parameter W of any shape, its gradient dW and the state of the
+optimiser to the new parameter and state. `torch.optim` has the same optimisers.
 """
 
 import math
@@ -31,7 +31,7 @@ def momentum(
     rate: Number[float, "0.."],
     beta: Number[float, "0..1"] = 0.9,
 ) -> tuple[Float[Array, "*s"], Float[Array, "*s"]]:
-    """A step against B, the sum of all gradients, in which each loses the share 1 - beta a step; B begins as zeros.
+    """A step against B, a sum of gradients in which earlier ones decay by beta a step; B begins as zeros.
 
     >>> W, B = momentum(np.array([1.0]), np.array([1.0]), np.array([2.0]), rate=0.1, beta=0.5)
     >>> W, B
@@ -52,20 +52,20 @@ def with_l2(dW: Float[Array, "*s"], W: Float[Array, "*s"], decay: Number[float, 
 
 
 class AdamSettings(NamedTuple):
-    """What Adam keeps, step by step, of the mean gradient and of its mean square, and what is added to the root."""
+    """The decay of Adam's averages of the gradient and of its square, and eps, which is added to the root."""
 
     beta_1: Number[float, "0..1"]
     beta_2: Number[float, "0..1"]
     eps: Number[float, "0<.."]
 
 
-KINGMA_BA_2014 = AdamSettings(0.9, 0.999, 1e-8)  # the paper that defined Adam; PyTorch's own
+KINGMA_BA_2014 = AdamSettings(0.9, 0.999, 1e-8)  # the paper that introduced Adam; PyTorch's default
 VASWANI_2017 = AdamSettings(0.9, 0.98, 1e-9)  # the first transformer
-BROWN_2020 = AdamSettings(0.9, 0.95, 1e-8)  # GPT-3, and most language models since
+BROWN_2020 = AdamSettings(0.9, 0.95, 1e-8)  # GPT-3, and most later language models
 
 
 class AdamState(NamedTuple):
-    """The decaying means of the gradient and of its square, and how many gradients they have seen."""
+    """The moving averages of the gradient and of its square, and the number of steps."""
 
     m: Float[Array, "*s"]
     v: Float[Array, "*s"]
@@ -74,7 +74,7 @@ class AdamState(NamedTuple):
 
 @checked
 def adam_state(W: Float[Array, "*s"]) -> AdamState:
-    """What Adam remembers before the first gradient: nothing.
+    """Adam's state before the first step: zeros.
 
     >>> adam_state(np.array([5.0]))
     AdamState(m=array([0.]), v=array([0.]), t=0)
@@ -90,9 +90,9 @@ def adam(
     rate: Number[float, "0.."],
     settings: AdamSettings = KINGMA_BA_2014,
 ) -> tuple[Float[Array, "*s"], AdamState]:
-    """A step of about `rate` in each coordinate: the mean gradient over the root of its mean square.
+    """A step of Adam, about `rate` in each coordinate: the mean gradient over the root of its mean square.
 
-    Both means begin at zero, so each is divided by what it has seen so far of all it will see: bias correction.
+    Both averages begin at zero, so each is divided by the sum of its weights so far, 1 - beta^t: bias correction.
 
     >>> W = np.array([1.0, 1.0])
     >>> adam(W, np.array([1e-3, -1e3]), adam_state(W), rate=0.1)[0].round(4)  # the first step has the size of the rate
@@ -118,7 +118,7 @@ def adamw(
     decay: Number[float, "0.."],
     settings: AdamSettings = KINGMA_BA_2014,
 ) -> tuple[Float[Array, "*s"], AdamState]:
-    """Adam, and beside it W shrinks by the share rate times decay: the decay never meets the root of v.
+    """Adam with decoupled weight decay: W shrinks by the share rate times decay, which is not divided by the root of v.
 
     >>> W = np.array([1.0])
     >>> adamw(W, np.zeros(1), adam_state(W), rate=0.1, decay=0.5)[0]
@@ -129,7 +129,7 @@ def adamw(
 
 @checked
 def global_norm(*gradients: Float[Array, "..."]) -> float:
-    """The length of all gradients taken as one vector.
+    """The Euclidean length of all gradients as one vector.
 
     >>> global_norm(np.array([3.0]), np.array([[0.0, 4.0]]))
     5.0
@@ -138,11 +138,11 @@ def global_norm(*gradients: Float[Array, "..."]) -> float:
 
 
 @checked
-def clipped_by_norm(*gradients: Float[Array, "..."], longest: Number[float, "0<.."]) -> list[Array]:
-    """All gradients by one factor, so that together they are at most `longest` long: the direction stays.
+def clipped_by_norm(*gradients: Float[Array, "..."], max_norm: Number[float, "0<.."]) -> list[Array]:
+    """All gradients scaled by one factor so that their global norm is at most `max_norm`; the direction stays.
 
-    >>> clipped_by_norm(np.array([3.0]), np.array([4.0]), longest=1.0)
+    >>> clipped_by_norm(np.array([3.0]), np.array([4.0]), max_norm=1.0)
     [array([0.6]), array([0.8])]
     """
     norm = global_norm(*gradients)
-    return [g if norm <= longest else g * (longest / norm) for g in gradients]
+    return [g if norm <= max_norm else g * (max_norm / norm) for g in gradients]

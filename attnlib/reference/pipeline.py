@@ -1,7 +1,7 @@
 """Pipeline schedules, tick by tick: p workers with a part of the layers each, and a batch in m micro-batches.
 
 Chapter 5 derives eq-bubble. A table has a row for each worker and a column for each tick: i is the forward pass of
-micro-batch i, -i its backward pass, 0 is waiting. The real ones are in `torch.distributed.pipelining`.
+micro-batch i, -i its backward pass, 0 is waiting. Real schedules are in `torch.distributed.pipelining`.
 """
 
 import numpy as np
@@ -10,12 +10,12 @@ from attnlib.shapes import Array, Int, Number, checked
 
 
 def _played(orders: list[list[int]]) -> Int[Array, "p ticks"]:
-    """Each worker does its tasks in its order, and each as soon as what it needs has come."""
+    """The table of the workers' tasks: each worker does its tasks in order, each as soon as its input is ready."""
     p, done, columns = len(orders), set(), []
     left = [list(order) for order in orders]
 
     def ready(r: int, task: int) -> bool:
-        before = r - 1 if task > 0 else r + 1  # forwards come from above, backwards from below
+        before = r - 1 if task > 0 else r + 1  # forwards come from the worker before, backwards from the next
         return before in (-1, p) or (before, task) in done
 
     while any(left):
@@ -29,10 +29,10 @@ def _played(orders: list[list[int]]) -> Int[Array, "p ticks"]:
 
 
 @checked
-def all_then_all(p: Number[int, "1.."], m: Number[int, "1.."]) -> Int[Array, "p ticks"]:
-    """GPipe: all forward passes, then all backward passes; m micro-batches are kept at once.
+def gpipe(p: Number[int, "1.."], m: Number[int, "1.."]) -> Int[Array, "p ticks"]:
+    """GPipe: all forward passes, then all backward passes; activations of m micro-batches are kept.
 
-    >>> all_then_all(2, 2)
+    >>> gpipe(2, 2)
     array([[ 1,  2,  0,  0, -1, -2],
            [ 0,  1,  2, -1, -2,  0]])
     """
@@ -41,10 +41,10 @@ def all_then_all(p: Number[int, "1.."], m: Number[int, "1.."]) -> Int[Array, "p 
 
 
 @checked
-def one_by_one(p: Number[int, "1.."], m: Number[int, "1.."]) -> Int[Array, "p ticks"]:
-    """1F1B: as soon as it can, a worker follows each forward by a backward; at most p micro-batches are kept.
+def one_f_one_b(p: Number[int, "1.."], m: Number[int, "1.."]) -> Int[Array, "p ticks"]:
+    """1F1B: one forward, one backward, in turn as early as possible; at most p micro-batches are kept.
 
-    >>> one_by_one(2, 2)
+    >>> one_f_one_b(2, 2)
     array([[ 1,  2,  0, -1,  0, -2],
            [ 0,  1, -1,  2, -2,  0]])
     """
@@ -62,7 +62,7 @@ def one_by_one(p: Number[int, "1.."], m: Number[int, "1.."]) -> Int[Array, "p ti
 def waiting(table: Int[Array, "p ticks"]) -> float:
     """The share of all ticks in which a worker waits.
 
-    >>> waiting(one_by_one(2, 2)), bubble(2, 2)
+    >>> waiting(one_f_one_b(2, 2)), bubble(2, 2)
     (0.3333333333333333, 0.3333333333333333)
     """
     return float((table == 0).mean())
@@ -70,9 +70,9 @@ def waiting(table: Int[Array, "p ticks"]) -> float:
 
 @checked
 def kept(table: Int[Array, "p ticks"]) -> Int[Array, "p"]:
-    """For how many micro-batches at once each worker keeps what their backward pass needs.
+    """The largest number of micro-batches whose activations each worker keeps for the backward pass.
 
-    >>> kept(all_then_all(3, 5)), kept(one_by_one(3, 5))
+    >>> kept(gpipe(3, 5)), kept(one_f_one_b(3, 5))
     (array([5, 5, 5]), array([3, 2, 1]))
     """
     return np.sign(table).cumsum(axis=1).max(axis=1)
@@ -80,7 +80,7 @@ def kept(table: Int[Array, "p ticks"]) -> Int[Array, "p"]:
 
 @checked
 def bubble(p: Number[int, "1.."], m: Number[int, "1.."]) -> float:
-    """The share of the time that every such schedule waits (eq-bubble).
+    """The share of time that workers wait in either schedule (eq-bubble).
 
     >>> bubble(4, 1), bubble(4, 12)
     (0.75, 0.2)

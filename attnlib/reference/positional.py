@@ -1,4 +1,4 @@
-"""Where a token stands, told to a model that cannot see it: by numbers that are added, or by rotating queries and keys.
+"""Positional encodings: vectors that are added to the tokens, and rotations of queries and keys.
 
 The book meets eq-simple-index and eq-normalised-index in Chapter 2, and derives eq-sinusoids, eq-shift and eq-relative
 in Chapter 4. The twin, where autograd does the backward, is `attnlib.nn.positional`.
@@ -56,7 +56,7 @@ def angles(
 def sinusoids(
     n: Number[int, "1.."], d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0
 ) -> Float[Array, "{n} {d}"]:
-    """Sines and cosines of falling frequency, side by side: each pair goes round like a clock's hand (eq-sinusoids).
+    """Sines and cosines of falling frequency, side by side: each pair rotates like the hand of a clock (eq-sinusoids).
 
     >>> sinusoids(2, 2).round(4)
     array([[0.    , 1.    ],

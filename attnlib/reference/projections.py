@@ -1,4 +1,4 @@
-"""The linear maps at both ends of a layer with several heads: into queries, keys and values, and out of the heads.
+"""The linear maps of multi-head attention: into queries, keys and values, and from the merged heads to the output.
 
 The book derives it in eq-head and eq-multi-head (Chapter 3). In PyTorch the maps are `nn.Linear`s of
 `attnlib.nn.multihead.MultiHeadAttention`, named as here.
@@ -46,7 +46,7 @@ def project_backward(
     source: Float[Array, "*b n d_source"],
     parameters: MultiHeadParameters,
 ) -> tuple[Float[Array, "*b m d_model"], Float[Array, "*b n d_source"], Gradients]:
-    """dX, dsource and the gradients of the parameters by name; a bias that is None has none (eq-layer-backward)."""
+    """dX, dsource and the gradients of the parameters by name, without biases that are None (eq-layer-backward)."""
     dX, dW_Q, db_Q = linear_backward(dQ, LinearCache(X, parameters.W_Q))
     dsource_K, dW_K, db_K = linear_backward(dK, LinearCache(source, parameters.W_K))
     dsource_V, dW_V, db_V = linear_backward(dV, LinearCache(source, parameters.W_V))
@@ -56,7 +56,7 @@ def project_backward(
 
 @checked
 def combine(Z: Float[Array, "*b h m d_v"], parameters: MultiHeadParameters) -> Float[Array, "*b m d_out"]:
-    """Join the heads and map them to the output (eq-multi-head)."""
+    """Merge the heads and map them to the output (eq-multi-head)."""
     return linear(merge_heads(Z), parameters.W_O, parameters.b_O)[0]  # eq-multi-head  (*b, m, d_out)
 
 

@@ -32,7 +32,7 @@ class RNNCache(NamedTuple):
 def rnn_cell(
     x: Float[Array, "*b d_in"], h: Float[Array, "*b d"], parameters: RNNParameters
 ) -> tuple[Float[Array, "*b d"], RNNCache]:
-    """The next state of a simple recurrent network: mix state and input, then squash (eq-rnn).
+    """The next state of a simple recurrent network: linear maps of state and input, then tanh (eq-rnn).
 
     >>> parameters = RNNParameters(W_x=np.array([[1.0]]), W_h=np.array([[0.5]]), b=np.array([0.0]))
     >>> h, cache = rnn_cell(np.array([1.0]), np.array([-2.0]), parameters)
@@ -47,7 +47,7 @@ def rnn_cell(
 def rnn_cell_backward(
     dh_new: Float[Array, "*b d"], cache: RNNCache
 ) -> tuple[Float[Array, "*b d_in"], Float[Array, "*b d"], RNNParameters]:
-    """dx, dh and the gradients of the parameters; 1 - h^2 is the slope of tanh (eq-rnn-backward)."""
+    """dx, dh and the gradients of the parameters; 1 - h^2 is the derivative of tanh (eq-rnn-backward)."""
     x, h, h_new, parameters = cache
     da = dh_new * (1 - h_new**2)  # eq-rnn-backward
     dx, dW_x, db = linear_backward(da, LinearCache(x, parameters.W_x))
@@ -57,9 +57,9 @@ def rnn_cell_backward(
 
 @checked
 def rnn_jacobian(h: Float[Array, "*b d"], W_h: Float[Array, "d d"]) -> Float[Array, "*b d d"]:
-    """The derivative of the state h that `rnn_cell` returned by the state before it (eq-rnn-jacobian).
+    """The derivative of the state h that `rnn_cell` returned with respect to the state before it (eq-rnn-jacobian).
 
-    Row a, column c: how much entry a of the new state moves with entry c of the old one.
+    Row a, column c: the derivative of entry a of the new state with respect to entry c of the old one.
 
     >>> rnn_jacobian(np.array([0.0, 0.5]), np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[1. , 3. ],
@@ -70,9 +70,9 @@ def rnn_jacobian(h: Float[Array, "*b d"], W_h: Float[Array, "d d"]) -> Float[Arr
 
 @checked
 def jacobian_through_time(W_h: Float[Array, "d d"], hs: Float[Array, "*b T d"]) -> Float[Array, "*b d d"]:
-    """The derivative of the last state in hs by the one before the first: a product over steps (eq-jacobian-product).
+    """The derivative of the last state by that before the first: a product over steps (eq-jacobian-product).
 
-    hs      the states in the order of time; for the last by the first of them pass `hs[..., 1:, :]`
+    hs      the states in the order of time; for the last with respect to the first of them pass `hs[..., 1:, :]`
 
     >>> hs = np.array([[0.0], [0.5]])
     >>> jacobian_through_time(np.array([[2.0]]), hs)
@@ -104,7 +104,7 @@ def orthogonal(
 
 
 class GRUParameters(NamedTuple):
-    """Three blocks side by side: reset r, update z, candidate g. Two biases, because r stands between those of g."""
+    """Three blocks side by side: reset r, update z, candidate g. Two biases, because r multiplies only one of g's."""
 
     W_x: Float[Any, "d_in 3d"]
     W_h: Float[Any, "d 3d"]
@@ -128,7 +128,7 @@ def gru_cell(
 ) -> tuple[Float[Array, "*b d"], GRUCache]:
     """The next state of a gated recurrent unit: the gate z keeps the old state or takes the candidate g (eq-gru).
 
-    With all parameters zero both gates stand at one half and the candidate is zero, so half of the state remains.
+    With all parameters zero both gates are one half and the candidate is zero, so half of the state remains.
 
     >>> parameters = GRUParameters(np.zeros((1, 3)), np.zeros((1, 3)), np.zeros(3), np.zeros(3))
     >>> gru_cell(np.array([7.0]), np.array([1.0]), parameters)[0]
@@ -146,7 +146,7 @@ def gru_cell(
 def gru_cell_backward(
     dh_new: Float[Array, "*b d"], cache: GRUCache
 ) -> tuple[Float[Array, "*b d_in"], Float[Array, "*b d"], GRUParameters]:
-    """dx, dh and the gradients of the parameters; dh has one path past all matrices, through z (eq-gru-backward)."""
+    """dx, dh and the gradients of the parameters; through z, dh has a path without any matrix (eq-gru-backward)."""
     x, h, r, z, g, a_hg, parameters = cache
     da_g = dh_new * (1 - z) * (1 - g**2)  #    eq-gru-backward: through the candidate
     da_z = dh_new * (h - g) * z * (1 - z)  #   through the update gate
@@ -159,7 +159,7 @@ def gru_cell_backward(
 
 
 class LSTMState(NamedTuple):
-    """What an LSTM carries from step to step: the state h that others see, and the memory c behind it."""
+    """The state of an LSTM between steps: the output h, and the internal memory c."""
 
     h: Float[Any, "*b d"]
     c: Float[Any, "*b d"]
@@ -188,9 +188,9 @@ class LSTMCache(NamedTuple):
 def lstm_cell(
     x: Float[Array, "*b d_in"], state: LSTMState, parameters: LSTMParameters
 ) -> tuple[LSTMState, LSTMCache]:
-    """The next state of a long short-term memory: forget some, write some, show some (eq-lstm).
+    """The next state of a long short-term memory: the gates forget, write and output (eq-lstm).
 
-    With all parameters zero every gate stands at one half and the candidate is zero, so half of the memory remains.
+    With all parameters zero every gate is one half and the candidate is zero, so half of the memory remains.
 
     >>> parameters = LSTMParameters(np.zeros((1, 4)), np.zeros((1, 4)), np.zeros(4))
     >>> lstm_cell(np.array([7.0]), LSTMState(h=np.array([0.0]), c=np.array([1.0])), parameters)[0].c
@@ -209,7 +209,7 @@ def lstm_cell(
 def lstm_cell_backward(
     d_state: LSTMState, cache: LSTMCache
 ) -> tuple[Float[Array, "*b d_in"], LSTMState, LSTMParameters]:
-    """dx, the old state's gradient, those of the parameters; between c_new and c stands f alone (eq-lstm-backward)."""
+    """dx, the gradients of state and parameters; from c_new to c there is only the factor f (eq-lstm-backward)."""
     x, (h, c), i, f, g, o, c_new, parameters = cache
     shown = np.tanh(c_new)
     dc_new = d_state.c + d_state.h * o * (1 - shown**2)  # eq-lstm-backward: what reaches the memory
@@ -245,7 +245,7 @@ def unroll(
 
 
 def _add(a: Any, b: Any) -> Any:
-    """The sum of two gradients of the same kind, where None is nothing yet."""
+    """The sum of two gradients of the same structure; None counts as zero."""
     if a is None or b is None:
         return b if a is None else a
     return a + b if isinstance(a, np.ndarray) else type(a)(*map(_add, a, b))
@@ -257,9 +257,9 @@ def unroll_backward(
 ) -> tuple[Float[Array, "*b T d_in"], Any, Any]:
     """dX, the gradient of the state before the first input, and those of the parameters (eq-recurrence-backward).
 
-    d_states    one gradient for each of the T states, as different losses or an attention would send them
+    d_states    one gradient for each of the T states, for example from losses or from attention
 
-    It is backpropagation through time: each step adds what came to its state directly to what came through later ones.
+    It is backpropagation through time: each state's gradient is the sum of its own and of that through later states.
     """
     rules.one_for_each_step("unroll_backward", d_states, caches)
     dX, d_state, d_parameters = [], None, None

@@ -127,7 +127,7 @@ def shaw_scores_backward(
 def alibi_slopes(h: Number[int, "1.."]) -> Float[Array, "{h}"]:
     """How fast each head's scores fall with the distance: from a half down to 1/256 where h = 8.
 
-    For a number of heads that is no power of two, the published rule takes every other slope of the next power.
+    For a number of heads that is no power of two, the published rule takes every other number of the next power.
 
     >>> alibi_slopes(4)
     array([0.25      , 0.0625    , 0.015625  , 0.00390625])

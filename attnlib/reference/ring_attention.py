@@ -1,8 +1,8 @@
-"""Attention over a text that lies on several workers: keys and values go around a ring, and tiles are joined exactly.
+"""Ring attention: a text is split over workers, keys and values go around a ring, and partial results are joined.
 
 Chapter 5 derives it (attention-across-workers); how tiles are joined is Chapter 3's (memory). The workers are
-simulated: row r of an array is what worker r holds. A worker never uses more than its queries and one tile of keys and
-values.
+simulated: row r of an array is on worker r. A worker needs only its own queries and one tile of keys and values
+at a time.
 """
 
 import math
@@ -14,18 +14,18 @@ from attnlib.shapes import Array, Bool, Float, Int, checked
 
 
 class Joined(NamedTuple):
-    """What attention over some keys has come to: enough to go on with others."""
+    """The result of attention over some of the keys, in a form to which further keys can be added."""
 
     largest: Float[Array, "m"]  # the largest score of each query so far
-    total: Float[Array, "m"]  # the sum of the exponentials of all scores, less the largest
-    summed: Float[Array, "m d_v"]  # the values, each times its exponential
+    total: Float[Array, "m"]  # the sum of exp(score - largest)
+    summed: Float[Array, "m d_v"]  # the sum of values, weighted by the same exponentials
 
 
 @checked
 def join_tile(
     so_far: Joined, S: Float[Array, "m n"], V: Float[Array, "n d_v"], mask: Bool[Array, "m n"] | None = None
 ) -> Joined:
-    """The same with the scores and values of another tile; what was summed under another largest score is rescaled.
+    """Add the scores and values of another tile; earlier sums are rescaled to the new largest score.
 
     >>> empty = Joined(np.array([-np.inf]), np.zeros(1), np.zeros((1, 1)))
     >>> found = join_tile(empty, np.array([[0.0, 0.0]]), np.array([[2.0], [4.0]]))
@@ -43,27 +43,27 @@ def attention_on_a_ring(
     Q: Float[Array, "p n d_k"],
     K: Float[Array, "p n d_k"],
     V: Float[Array, "p n d_v"],
-    places: Int[Array, "p n"] | None = None,
+    positions: Int[Array, "p n"] | None = None,
 ) -> tuple[Float[Array, "p n d_v"], Int[Array, "p"]]:
     """Each worker's queries over the keys of all, in p ticks (eq-ring); and how many numbers each worker has sent.
 
-    places    where in the text each worker's tokens stand; no query then sees a key behind it
+    positions    of each worker's tokens in the text; if given, attention is causal
 
     >>> Q, K, V = np.zeros((2, 1, 1)), np.zeros((2, 1, 1)), np.array([[[2.0]], [[4.0]]])
     >>> attention_on_a_ring(Q, K, V)[0][:, 0, 0]
     array([3., 3.])
-    >>> attention_on_a_ring(Q, K, V, places=np.array([[0], [1]]))[0][:, 0, 0]
+    >>> attention_on_a_ring(Q, K, V, positions=np.array([[0], [1]]))[0][:, 0, 0]
     array([2., 3.])
     """
     p, n, d_k = Q.shape
-    held = list(range(p))  # whose keys and values each worker has at the moment
+    held = list(range(p))  # the worker whose keys and values each worker has now
     found = [Joined(np.full(n, -np.inf), np.zeros(n), np.zeros((n, V.shape[-1]))) for _ in range(p)]
     sent = np.zeros(p, dtype=np.int64)
     for tick in range(p):
         for r, of in enumerate(held):
-            mask = None if places is None else places[r][:, None] >= places[of]
+            mask = None if positions is None else positions[r][:, None] >= positions[of]
             found[r] = join_tile(found[r], Q[r] @ K[of].T / math.sqrt(d_k), V[of], mask)
         if tick < p - 1:
-            held = held[-1:] + held[:-1]  # worker r hands what it has to worker r + 1
+            held = held[-1:] + held[:-1]  # worker r sends its tile to worker r + 1
             sent += n * (d_k + V.shape[-1])
     return np.stack([one.summed / one.total[:, None] for one in found]), sent

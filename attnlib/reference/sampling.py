@@ -1,7 +1,7 @@
-"""Which token comes next: from scores to fewer scores, to one token.
+"""Choosing the next token: filters of scores, and sampling.
 
-Chapter 4 compares them. The twin is `attnlib.nn.sampling`. A score that is left out becomes -inf, so that its weight is
-zero: both filters leave the others as they are, and can stand one behind the other.
+Chapter 4 compares them. The twin is `attnlib.nn.sampling`. A filter sets scores to -inf, so that their
+probability is zero, and leaves the others as they are; filters can be applied one after the other.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from attnlib.shapes import Array, Float, Int, Number, checked
 
 @checked
 def keep_top_k(S: Float[Array, "*b vocab"], k: Number[int, "1.."]) -> Float[Array, "*b vocab"]:
-    """The k highest scores; with ties at the border, all of those.
+    """Keep the k highest scores and those equal to the k-th; the others become -inf.
 
     >>> keep_top_k(np.array([1.0, 3.0, 2.0]), k=2)
     array([-inf,   3.,   2.])
@@ -24,14 +24,14 @@ def keep_top_k(S: Float[Array, "*b vocab"], k: Number[int, "1.."]) -> Float[Arra
 
 @checked
 def keep_nucleus(S: Float[Array, "*b vocab"], p: Number[float, "0<..1"]) -> Float[Array, "*b vocab"]:
-    """The fewest tokens that together have probability p, the one that crosses p among them.
+    """Keep the fewest tokens that together have probability p or more; the others become -inf.
 
     >>> keep_nucleus(np.log(np.array([0.5, 0.3, 0.2])), p=0.6).round(3)
     array([-0.693, -1.204,   -inf])
     """
     order = np.argsort(-S, axis=-1, kind="stable")
     P = np.take_along_axis(softmax(S), order, axis=-1)
-    before = np.cumsum(P, axis=-1) - P  # what more likely tokens have together
+    before = np.cumsum(P, axis=-1) - P  # the probability of all likelier tokens together
     kept = np.empty_like(S)
     np.put_along_axis(
         kept, order, np.where(before < p, np.take_along_axis(S, order, axis=-1), -np.inf), axis=-1
@@ -41,7 +41,7 @@ def keep_nucleus(S: Float[Array, "*b vocab"], p: Number[float, "0<..1"]) -> Floa
 
 @checked
 def sample(S: Float[Array, "*b vocab"], u: Float[Array, "*b"]) -> Int[Array, "*b"]:
-    """A token for each row, by numbers u drawn evenly from 0 to 1: the first at which the summed weights exceed u.
+    """A token for each row, from uniform random numbers u: the first at which the cumulative probability exceeds u.
 
     >>> sample(np.log(np.array([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]])), np.array([0.4, 0.9]))
     array([0, 2])

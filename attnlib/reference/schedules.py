@@ -1,7 +1,7 @@
-"""How fast a training goes at each step: the rate as a function of the step, in closed form.
+"""Learning-rate schedules: the rate as a function of the step, in closed form.
 
-Chapter 5 derives them. A step is counted from 0, as Python and PyTorch do, and the papers' t is step + 1: so the first
-rate is not zero, and no update is wasted. `peak` is the largest rate; left at 1 it is a factor, for
+Chapter 5 derives them. Steps are counted from 0, as in PyTorch, and the papers' t is step + 1, so that the first rate
+is not zero. `peak` is the largest rate; its default 1 gives a factor, as needed by
 `torch.optim.lr_scheduler.LambdaLR(optimizer, partial(cosine, steps=1000, warmup=100))`.
 """
 
@@ -14,7 +14,7 @@ from attnlib.shapes import Number, checked
 def constant(
     step: Number[int, "0.."], warmup: Number[int, "0.."] = 0, peak: Number[float, "0<.."] = 1.0
 ) -> float:
-    """Up on a line for `warmup` steps, and then the same for ever.
+    """Linear warmup for `warmup` steps, then constant.
 
     >>> [constant(step, warmup=4) for step in range(6)]
     [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
@@ -23,7 +23,7 @@ def constant(
 
 
 def _done(step: int, begin: int, end: int) -> float:
-    """The share of the way from one step to another, 0 before and 1 behind it."""
+    """The fraction of steps done between `begin` and `end`: 0 before, 1 after."""
     return min(1.0, max(0, step - begin) / max(1, end - begin))
 
 
@@ -35,7 +35,7 @@ def linear(
     peak: Number[float, "0<.."] = 1.0,
     last: Number[float, "0..1"] = 0.0,
 ) -> float:
-    """Up on a line, and down on a line to the share `last` of the peak behind all steps.
+    """Linear warmup, then linear decay to the share `last` of the peak after the last step.
 
     >>> [linear(step, steps=6, warmup=2) for step in range(7)]
     [0.5, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0]
@@ -51,7 +51,7 @@ def cosine(
     peak: Number[float, "0<.."] = 1.0,
     last: Number[float, "0..1"] = 0.0,
 ) -> float:
-    """Up on a line, and down on half a wave of a cosine: slowly at both ends.
+    """Linear warmup, then half a wave of a cosine down to the share `last`: slow at both ends.
 
     >>> [round(cosine(step, steps=6, warmup=2), 3) for step in range(7)]
     [0.5, 1.0, 1.0, 0.854, 0.5, 0.146, 0.0]
@@ -64,7 +64,7 @@ def cosine(
 def inverse_square_root(
     step: Number[int, "0.."], warmup: Number[int, "1.."], peak: Number[float, "0<.."] = 1.0
 ) -> float:
-    """Up on a line, and then the peak times the root of warmup / t: it never ends, so no length has to be chosen.
+    """Linear warmup, then the peak times the root of warmup / t: without an end, so no length has to be chosen.
 
     >>> [round(inverse_square_root(step, warmup=4), 3) for step in (0, 3, 15, 63)]
     [0.25, 1.0, 0.5, 0.25]
@@ -77,7 +77,7 @@ def inverse_square_root(
 def vaswani_2017(
     step: Number[int, "0.."], d_model: Number[int, "1.."] = 512, warmup: Number[int, "1.."] = 4000
 ) -> float:
-    """The rate of the first transformer, d_model^-1/2 min(t^-1/2, t warmup^-3/2): wider models go slower.
+    """The rate of the first transformer, d_model^-1/2 min(t^-1/2, t warmup^-3/2): wider models get smaller rates.
 
     >>> f"{vaswani_2017(3999):.2e}"  # the peak, at t = warmup
     '6.99e-04'
@@ -94,7 +94,7 @@ def warmup_stable_decay(
     peak: Number[float, "0<.."] = 1.0,
     last: Number[float, "0..1"] = 0.0,
 ) -> float:
-    """Up on a line, level, and down on a line in the last `decay` steps: when to stop is decided late.
+    """Linear warmup, constant, and linear decay in the last `decay` steps: the end can be chosen late.
 
     >>> [warmup_stable_decay(step, steps=8, decay=4, warmup=2) for step in range(9)]
     [0.5, 1.0, 1.0, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0]

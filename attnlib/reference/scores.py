@@ -1,4 +1,4 @@
-"""Scores: how well each key fits each query, by six different rules, each with its backward.
+"""Scores: how well each key matches each query, by six different functions, each with its backward.
 
 The book derives them in eq-dot-score, eq-scaled-score, eq-multiplicative-score, eq-additive-score, eq-cosine-score and
 eq-location-score (Chapter 1). The twin, where autograd does the backward, is `attnlib.nn.scores`.
@@ -19,7 +19,7 @@ class DotCache(NamedTuple):
 
 
 def _pairs(X: Float[Array, "..."], Y: Float[Array, "..."]) -> Float[Array, "..."]:
-    """X^T Y over all rows of the batch: the gradient of a weight that all of them share."""
+    """X^T Y over all rows of the batch: the gradient of a matrix that all rows share."""
     return X.reshape(-1, X.shape[-1]).T @ Y.reshape(-1, Y.shape[-1])
 
 
@@ -39,7 +39,7 @@ def dot_scores(
 def dot_scores_backward(
     dS: Float[Array, "*b m n"], cache: DotCache
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"]]:
-    """dQ and dK: each query collects keys, each key collects queries (eq-dot-score-backward)."""
+    """dQ and dK: dQ sums over keys, dK over queries (eq-dot-score-backward)."""
     Q, K = cache
     return dS @ K, dS.swapaxes(-1, -2) @ Q  # eq-dot-score-backward
 
@@ -114,7 +114,7 @@ def additive_scores(
     W_k: Float[Array, "d_k d_a"],
     v: Float[Array, "d_a"],
 ) -> tuple[Float[Array, "*b m n"], AdditiveCache]:
-    """A network with one hidden layer for every pair: map both, add, squash, weigh (eq-additive-score).
+    """A network with one hidden layer for every pair: map both, add, tanh, weighted sum (eq-additive-score).
 
     Queries and keys may differ in width. A score never exceeds the sum of |v|.
 
@@ -136,7 +136,7 @@ def additive_scores_backward(
     Float[Array, "d_k d_a"],
     Float[Array, "d_a"],
 ]:
-    """dQ, dK, dW_q, dW_k, dv; 1 - H^2 is the slope of tanh (eq-additive-score-backward)."""
+    """dQ, dK, dW_q, dW_k, dv; 1 - H^2 is the derivative of tanh (eq-additive-score-backward)."""
     Q, K, W_q, W_k, v, H = cache
     dZ = dS[..., None] * v * (1 - H**2)  # eq-additive-score-backward  (*b, m, n, d_a)
     dZ_q, dZ_k = dZ.sum(axis=-2), dZ.sum(axis=-3)
@@ -148,7 +148,7 @@ def additive_scores_backward(
 def cosine_scores(
     Q: Float[Array, "*b m d_k"], K: Float[Array, "*b n d_k"]
 ) -> tuple[Float[Array, "*b m n"], DotCache]:
-    """The cosine of the angle between every query and every key: lengths do not count (eq-cosine-score).
+    """The cosine of the angle between every query and every key: independent of their lengths (eq-cosine-score).
 
     >>> cosine_scores(np.array([[10.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 7.0], [-2.0, 0.0]]))[0]
     array([[ 1.,  0., -1.]])
@@ -160,7 +160,7 @@ def cosine_scores(
 def cosine_scores_backward(
     dS: Float[Array, "*b m n"], cache: DotCache
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"]]:
-    """dQ and dK: the dot product's, between unit vectors, then through the division (eq-cosine-score-backward)."""
+    """dQ and dK: the backward of the dot product of unit vectors, then that of `unit` (eq-cosine-score-backward)."""
     Q, K = cache
     dU_q, dU_k = dot_scores_backward(dS, DotCache(unit(Q), unit(K)))
     return unit_backward(dU_q, Q), unit_backward(dU_k, K)  # eq-cosine-score-backward
@@ -175,7 +175,7 @@ class LocationCache(NamedTuple):
 def location_scores(
     Q: Float[Array, "*b m d_q"], W: Float[Array, "d_q n"]
 ) -> tuple[Float[Array, "*b m n"], LocationCache]:
-    """Scores from the query alone: each position has a column of W, whatever stands there (eq-location-score).
+    """Scores from the query alone: each position has a column of W, whatever its content (eq-location-score).
 
     >>> location_scores(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))[0]
     array([[1., 2., 3.]])

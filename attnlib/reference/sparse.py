@@ -21,7 +21,7 @@ from attnlib.shapes import Array, Bool, Float, Number, checked
 
 @checked
 def scores_computed(mask: Bool[Array, "*s"]) -> int:
-    """How many scores a method has to compute that skips what the mask hides (eq-scores-computed).
+    """The number of scores that are computed if hidden ones are skipped (eq-scores-computed).
 
     >>> scores_computed(np.tril(np.ones((4, 4), dtype=bool)))
     10
@@ -54,8 +54,8 @@ def top_k_attention(
 ) -> tuple[Float[Array, "*b m d_v"], AttentionCache]:
     """Scaled dot-product attention over the k best keys of each query (eq-top-k-attention).
 
-    All m n scores are needed to find the best, so this saves values that are read, not scores that are computed. A
-    query that sees fewer than k keys through the mask keeps those that it sees.
+    All m n scores are needed to find the best, so fewer values are read, but not fewer scores computed. A query that
+    sees fewer than k keys through the mask keeps those that it sees.
 
     >>> Q, K, V = np.array([[1.0]]), np.array([[0.0], [2.0], [2.0]]), np.array([[9.0], [1.0], [3.0]])
     >>> top_k_attention(Q, K, V, k=2)[0]
@@ -74,7 +74,7 @@ def top_k_attention_backward(
 ) -> tuple[Float[Array, "*b m d_k"], Float[Array, "*b n d_k"], Float[Array, "*b n d_v"]]:
     """dQ, dK, dV: as in any attention, because a key that was not kept has weight zero (eq-attention-backward).
 
-    Where two keys tie for the last place the output jumps, and this is the slope on the side that was taken.
+    Where two keys tie for the last place the output is discontinuous; this is the gradient for the keys that were kept.
     """
     return scaled_dot_product_attention_backward(dO, cache)
 
@@ -123,7 +123,7 @@ def local_attention(
 ) -> tuple[Float[Array, "*b m d_v"], LocalCache]:
     """Attention in a window around a position that a model can predict, and learn to predict (eq-local-attention).
 
-    centers     where each query looks, real-valued; a query whose window holds no key gets zeros
+    centers     the centre of each query's window, real-valued; a query whose window holds no key gets zeros
     window      half the width D; the Gaussian's standard deviation is D / 2
 
     The weights P of the window are multiplied with a Gaussian G around the centre and not normalised again: a row of
@@ -152,7 +152,7 @@ def local_attention_backward(
 ]:
     """dQ, dK, dV and the gradient of the centres (eq-local-attention-backward).
 
-    The output jumps where a centre moves a key across the edge of the window; the gradient does not see that.
+    The output is discontinuous where a key enters or leaves the window; the gradient does not include that.
     """
     Q, K, V, P, G, centers, window = cache
     dA = dO @ V.swapaxes(-1, -2)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from attnlib.reference.activations import relu, relu_backward
 from attnlib.reference.norm import NormCache, layer_norm, layer_norm_backward
 from attnlib.reference.ops import LinearCache, linear, linear_backward
-from attnlib.shapes import Array, Float, checked, where
+from attnlib.shapes import Array, Float, checked, same_size
 
 Sublayer = Callable[[Array], tuple[Array, Any]]  # a forward, with its cache
 SublayerBackward = Callable[
@@ -87,7 +87,7 @@ def pre_norm(
 
 
 @checked
-@where(d="d_model")
+@same_size(d="d_model")
 def pre_norm_backward(
     dY: Float[Array, "*b d_model"], cache: ResidualCache, sublayer_backward: SublayerBackward
 ) -> tuple[Float[Array, "*b d_model"], NormParameters, Any]:
@@ -114,7 +114,7 @@ def post_norm(
 
 
 @checked
-@where(d="d_model")
+@same_size(d="d_model")
 def post_norm_backward(
     dZ: Float[Array, "*b d_model"], cache: ResidualCache, sublayer_backward: SublayerBackward
 ) -> tuple[Float[Array, "*b d_model"], NormParameters, Any]:

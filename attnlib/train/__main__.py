@@ -5,7 +5,7 @@
     python -m attnlib.train my.txt --workers 2     # two processes, or GPUs, share each batch
     python -m attnlib.generate my-model "def "     # what it writes
 
-All is kept in a folder, my-model for my.txt. After Ctrl-C, or if the machine goes off, the same command goes on.
+Everything is kept in a folder, my-model for my.txt. After Ctrl-C, or if the machine goes off, the same command goes on.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from attnlib.metrics.surprise import bits_per_byte, perplexity
-from attnlib.train import own
+from attnlib.train import pretraining
 from attnlib.train.checkpoint import CheckpointError
 from attnlib.train.elastic import WorkersDied, watched
 from attnlib.train.rows import load_tokens
@@ -30,25 +30,31 @@ def whole(text: str) -> int:
     return int(text)
 
 
-def run(asked: argparse.Namespace) -> None:
-    folder = asked.folder or Path(f"{asked.text.resolve().stem}-model")
-    print(f"Reading {asked.text} ...", flush=True)
-    plan = own.prepare(asked.text, folder, asked.depth, asked.steps)
+def run(options: argparse.Namespace) -> None:
+    folder = options.folder or Path(f"{options.text.resolve().stem}-model")
+    print(f"Reading {options.text} ...", flush=True)
+    plan = pretraining.prepare(options.text, folder, options.depth, options.steps)
     print(f"A model of depth {plan.depth}, {plan.steps} steps, in the folder {folder}.", flush=True)
-    half = torch.bfloat16 if asked.bfloat16 else None
-    how = {"autocast": half, "recomputed": asked.recompute}
-    if asked.workers == 1:
-        own.train(folder, plan, **how)
+    autocast = torch.bfloat16 if options.bfloat16 else None
+    memory = {"autocast": autocast, "recompute_blocks": options.recompute}
+    if options.workers == 1:
+        pretraining.train(folder, plan, **memory)
     else:
-        sentences = watched(asked.workers, own.train_in_a_crew, folder, plan, how)
-        if any(sentences):
-            raise TrainingStopped(next(one for one in sentences if one))
-    curve = own.looks(folder)
+        errors = watched(options.workers, pretraining.train_as_worker, folder, plan, memory)
+        if any(errors):
+            raise TrainingStopped(next(one for one in errors if one))
+    curve = pretraining.held_out_curve(folder)
     if curve and curve[-1][0] < plan.steps:
-        print(f"Step {curve[-1][0]} was the last: what it has not seen got no better. The best is kept.")
+        print(
+            f"Step {curve[-1][0]} was the last, because the held-out loss no longer fell. The best model is kept."
+        )
     best = min((value for _, value in curve), default=math.nan)
-    tokens, by = load_tokens(folder / own.KEPT).tolist(), own.trained(folder)[1]
-    n_bytes = len(by.decode_bytes(token for token in tokens if token != by.numbers[own.END]))
+    tokens, tokenizer = (
+        load_tokens(folder / pretraining.HELD_OUT_FILE).tolist(),
+        pretraining.load_trained(folder)[1],
+    )
+    end = tokenizer.numbers[pretraining.END]
+    n_bytes = len(tokenizer.decode_bytes(token for token in tokens if token != end))
     bits = bits_per_byte(best, len(tokens), n_bytes)
     print(f"On text it has not seen: perplexity {perplexity(best):.1f}, {bits:.2f} bits a byte.")
     print(f'Let it write: python -m attnlib.generate {folder} "def "')
@@ -61,19 +67,19 @@ def main(arguments: list[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("text", type=Path, help="a file, or a folder of .txt, .md and .py files")
-    parser.add_argument("--folder", type=Path, help="where all is kept (TEXT-model)")
+    parser.add_argument("--folder", type=Path, help="where everything is kept (TEXT-model)")
     parser.add_argument("--depth", type=whole, default=2, help="layers, and heads, and 64 in width each (2)")
     parser.add_argument("--steps", type=whole, default=1000, help="how long to train (1000)")
     parser.add_argument(
-        "--bfloat16", action="store_true", help="multiply in half the bits; fast on a new GPU"
+        "--bfloat16", action="store_true", help="multiply matrices in bfloat16; fast on a new GPU"
     )
     parser.add_argument(
-        "--recompute", action="store_true", help="less memory for more time, the same numbers"
+        "--recompute", action="store_true", help="activation checkpointing: less memory, more time"
     )
     parser.add_argument("--workers", type=whole, default=1, help="processes that share each batch (1)")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        run(asked)
+        run(options)
     except (ValueError, OSError, CheckpointError, TrainingStopped, WorkersDied) as error:
         print(f"\n{error}", file=sys.stderr)
         return 2

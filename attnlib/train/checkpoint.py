@@ -1,8 +1,8 @@
-"""What is kept of a training, so that nothing is lost: whole files, checked when they are read, and no code in them.
+"""Checkpoints on the disk: whole files or none, verified by checksums, and safe to read.
 
-Chapter 5 uses it. A checkpoint is two files: tensors as safetensors, and behind them a JSON file with all the rest and
-the checksums of both. Each is written beside its place, brought to the disk, and renamed; so whoever is killed at any
-moment has the checkpoint before. Reading runs nothing that a file brings along, as a pickle would.
+Chapter 5 uses it. A checkpoint is two files: the tensors as safetensors, and, written after them, a JSON file with all
+else and the checksums of both. Each file is written under another name, flushed to the disk, and renamed; a training
+killed at any moment still has the checkpoint before. Unlike a pickle, a checkpoint runs no code when it is read.
 """
 
 import contextlib
@@ -23,18 +23,18 @@ Tensors = dict[str, Tensor]
 
 
 class CheckpointError(RuntimeError):
-    """A checkpoint cannot be written or read; the sentence says what is left."""
+    """A checkpoint cannot be written or read; the message says which ones are left."""
 
 
 class Checkpoint(NamedTuple):
-    """A state that was read, and the step that it was kept at."""
+    """A state, and the step after which it was saved."""
 
     step: int
     state: Any
 
 
 def packed(value: Any, tensors: Tensors, known: dict[Any, str] | None = None) -> Any:
-    """`value` for JSON: each tensor in it goes to `tensors`, and its name stays; what is shared goes there once.
+    """`value` for JSON: each tensor in it is moved to `tensors`, a shared one once, and replaced by its name there.
 
     >>> tensors = {}
     >>> packed({0: (torch.zeros(2), 0.1)}, tensors), list(tensors)
@@ -42,11 +42,11 @@ def packed(value: Any, tensors: Tensors, known: dict[Any, str] | None = None) ->
     """
     known = {} if known is None else known
     if isinstance(value, Tensor):
-        place = (value.data_ptr(), value.shape, value.stride(), value.dtype) if value.numel() else id(value)
-        if place not in known:
-            known[place] = str(len(tensors))
-            tensors[known[place]] = value.detach().cpu().clone(memory_format=torch.contiguous_format)
-        return {"tensor": known[place]}
+        memory = (value.data_ptr(), value.shape, value.stride(), value.dtype) if value.numel() else id(value)
+        if memory not in known:
+            known[memory] = str(len(tensors))
+            tensors[known[memory]] = value.detach().cpu().clone(memory_format=torch.contiguous_format)
+        return {"tensor": known[memory]}
     if isinstance(value, dict):
         return {"dict": [[key, packed(one, tensors, known)] for key, one in value.items()]}
     if isinstance(value, list | tuple):
@@ -60,7 +60,7 @@ def packed(value: Any, tensors: Tensors, known: dict[Any, str] | None = None) ->
 
 
 def unpacked(value: Any, tensors: Tensors) -> Any:
-    """What was packed, with the tensors back in their places.
+    """The inverse of `packed`.
 
     >>> tensors = {}
     >>> unpacked(packed({0: (1, [2.5])}, tensors), tensors)
@@ -81,14 +81,14 @@ def _checksum(data: bytes) -> str:
 
 
 def _write(file: Path, data: bytes) -> None:
-    """All of the file or nothing: beside its place first, and there only when it is on the disk."""
+    """Write the whole file or nothing: under another name first, and renamed when it is on the disk."""
     part = file.with_name(f"{file.name}.part")
     with part.open("wb") as handle:
         handle.write(data)
         handle.flush()
         os.fsync(handle.fileno())
     part.replace(file)
-    if hasattr(os, "O_DIRECTORY"):  # the new name, too, has to reach the disk
+    if hasattr(os, "O_DIRECTORY"):  # the new name has to reach the disk as well
         folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(folder)
@@ -97,14 +97,14 @@ def _write(file: Path, data: bytes) -> None:
 
 
 def _heads(folder: Path) -> list[Path]:
-    """The JSON files of a folder, the newest first: a checkpoint is there when its JSON file is."""
+    """The JSON files of a folder, the newest first; a checkpoint without one is not complete."""
     return sorted(folder.glob("step-*.json"), reverse=True)
 
 
 def _tidy(folder: Path, last: Path, keep: int) -> None:
-    """All but the newest checkpoints up to the `last` go, and what a training that was killed had begun.
+    """Delete all but the newest `keep` checkpoints up to the `last`, and files that a killed training left unfinished.
 
-    Behind the last one there are only damaged ones: else the training would have gone on from there.
+    Checkpoints of later steps are damaged, because the training would have resumed from them otherwise.
     """
     known = [head for head in _heads(folder) if head <= last][:keep]
     for head in _heads(folder):
@@ -120,16 +120,16 @@ def _tidy(folder: Path, last: Path, keep: int) -> None:
 def save_checkpoint(
     folder: Path, step: Number[int, "0.."], state: object, keep: Number[int, "1.."] = 2
 ) -> Path:
-    """Keep a state, such as `{"model": model.state_dict()}`, and of those before it the newest `keep` - 1.
+    """Save a state, such as `{"model": model.state_dict()}`, and of those before it keep the newest `keep` - 1.
 
-    If it cannot be written, one sentence says why, and the checkpoints that are there stay as they are.
+    If it cannot be written, the error says why, and the earlier checkpoints stay as they are.
     """
     from safetensors.torch import save
 
     tensors: Tensors = {}
-    said = packed(state, tensors)
+    described = packed(state, tensors)
     data = save(tensors)
-    body = {"step": step, "bytes": len(data), "sha256": _checksum(data), "state": said}
+    body = {"step": step, "bytes": len(data), "sha256": _checksum(data), "state": described}
     text = json.dumps(body)
     name, head = folder / f"step-{step:09d}.safetensors", folder / f"step-{step:09d}.json"
     try:
@@ -143,7 +143,7 @@ def save_checkpoint(
 
 
 def _sentence(folder: Path, size: int, error: OSError) -> str:
-    """What could not be written, and what is left; what had been begun is taken away, for it takes room."""
+    """The message of a failed write. The unfinished files are deleted, because they take room."""
     for part in folder.glob("step-*.part"):
         with contextlib.suppress(OSError):
             part.unlink()
@@ -156,7 +156,7 @@ def _sentence(folder: Path, size: int, error: OSError) -> str:
 
 
 def _read(head: Path) -> Checkpoint:
-    """A checkpoint, if both of its files are as they were written."""
+    """A checkpoint, if both of its files have their checksums."""
     from safetensors import SafetensorError
     from safetensors.torch import load
 
@@ -182,9 +182,9 @@ def _read(head: Path) -> Checkpoint:
 
 @checked
 def load_checkpoint(folder: Path) -> Checkpoint | None:
-    """The newest checkpoint that is whole; None if there is none at all.
+    """The newest undamaged checkpoint; None if the folder has no checkpoint at all.
 
-    A damaged one is named in a warning, and the one before it is read.
+    For a damaged one there is a warning, and the one before it is read.
     """
     damaged = []
     for head in _heads(folder):

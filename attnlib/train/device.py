@@ -1,8 +1,8 @@
-"""Where a training runs and how large it is: decided here and nowhere else, and announced before it starts.
+"""The device that a training runs on, and how large it is there; both are decided here alone.
 
-Book: how-to-use. On a CPU everything is as the book shows it. Where torch sees a GPU, `scale` gives the larger size and
-says so. The environment variable ATTNLIB_DEVICE overrides what is found: "cpu" keeps to the CPU, and "pretend" takes
-every decision as on a GPU and computes on the CPU, which is how the tests go that way without one.
+Book: how-to-use. On a CPU everything is as the book shows it. Where torch finds a GPU, `scale` returns the larger size
+and prints a line about it. The environment variable ATTNLIB_DEVICE overrides what is found: "cpu" keeps to the CPU, and
+"pretend" takes every decision as on a GPU and computes on the CPU, so that tests without a GPU can run that code.
 """
 
 import os
@@ -14,11 +14,11 @@ T = TypeVar("T", int, float)
 
 
 class Device(NamedTuple):
-    """A place to compute."""
+    """A processor that computes: the CPU or a GPU."""
 
-    where: str  # torch's word for it: "cpu" or "cuda"
-    label: str  # what is written on the box
-    gigabytes: float  # memory of its own; 0 for the CPU, which has none
+    type: str  # as in `torch.device(type)`: "cpu" or "cuda"
+    label: str  # the name of the model of GPU
+    gigabytes: float  # the GPU's memory; 0 for the CPU, which has none of its own
 
     @property
     def is_gpu(self) -> bool:
@@ -31,14 +31,14 @@ PRETENDED = Device("cpu", "no GPU, the CPU in its place", 16.0)
 
 def device() -> Device:
     """The GPU if there is one, else the CPU; ATTNLIB_DEVICE overrides it."""
-    asked = os.environ.get("ATTNLIB_DEVICE", "")
-    if asked not in ("", "cpu", "pretend"):
+    wanted = os.environ.get("ATTNLIB_DEVICE", "")
+    if wanted not in ("", "cpu", "pretend"):
         raise ValueError(
-            f'device: ATTNLIB_DEVICE must be "cpu" or "pretend" or not set; got {asked!r}. '
+            f'device: ATTNLIB_DEVICE must be "cpu" or "pretend" or not set; got {wanted!r}. '
             "Unset it to use what is there."
         )
-    if asked:
-        return CPU if asked == "cpu" else PRETENDED
+    if wanted:
+        return CPU if wanted == "cpu" else PRETENDED
     if not torch.cuda.is_available():
         return CPU
     found = torch.cuda.get_device_properties(0)
@@ -46,9 +46,9 @@ def device() -> Device:
 
 
 def scale(what: str, *, cpu: T, gpu: T, minutes: int | float) -> T:
-    """How much of something to use: `cpu`, or on a GPU the larger `gpu`, which is announced with its time.
+    """How much of something to use: `cpu`, or on a GPU the larger `gpu`, and then a line says so.
 
-    what       what is larger, as it reads in the announcement
+    what       the name of what is larger, for the printed line
     minutes    how long the larger size takes at most, as measured on two cores of a CPU
     """
     here = device()

@@ -1,6 +1,6 @@
-"""Workers who are watched: one that dies is reported, and all begin again, from where they had kept what they did.
+"""Elastic workers: when one dies, that is reported and all are restarted, to resume from their checkpoint.
 
-Chapter 5 uses it. It is torchrun's elastic agent, asked from Python; what it writes to its log becomes one sentence.
+Chapter 5 uses it. It is torchrun's elastic agent, started from Python; its log is reduced to one sentence.
 """
 
 import logging
@@ -18,11 +18,11 @@ SILENT = ("torch.distributed.elastic", "torch.multiprocessing.spawn")
 
 
 class WorkersDied(RuntimeError):
-    """Too many workers have died, one after the other."""
+    """More workers have died than restarts are allowed."""
 
 
 def how(exit_code: int) -> str:
-    """The end of a process, in words.
+    """The exit code of a process, in words.
 
     >>> how(-9), how(1)
     ('killed by SIGKILL', 'ended with code 1')
@@ -31,7 +31,7 @@ def how(exit_code: int) -> str:
 
 
 class OneSentence(logging.Filter):
-    """Says which worker has died, and lets nothing through."""
+    """Prints which worker has died, and drops the record itself."""
 
     def __init__(self, n: int) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class OneSentence(logging.Filter):
 def watched(n: int, work: Callable[..., Any], *arguments: Any, restarts: int = 3) -> list[Any]:
     """Call `work(*arguments)` in n processes, as torchrun does on one machine, and return what each returns.
 
-    restarts    how often all begin again when one has died; `TORCHELASTIC_RESTART_COUNT` tells them how often it was
+    restarts    how often all are restarted when one has died; `TORCHELASTIC_RESTART_COUNT` counts it for them
     """
     only = OneSentence(n)
     logging.getLogger(REPORTS).addFilter(only)

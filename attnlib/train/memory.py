@@ -1,7 +1,7 @@
-"""What a backward pass keeps: how many bytes, and how to keep less by computing it twice.
+"""The activations that are saved for the backward pass: how many bytes, and how to save fewer by recomputing them.
 
-Chapter 5 counts it (small-numbers). `recompute` changes no number: it keeps what enters a part, and runs the part once
-more when its gradient is wanted, with the same random numbers.
+Chapter 5 counts them (small-numbers). `recompute` is activation checkpointing: it saves the input of a module alone,
+and runs the module once more for its gradient, with the same random numbers. So no result changes.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,20 +15,20 @@ from torch.utils.checkpoint import checkpoint
 from attnlib.shapes import Number, checked
 
 
-def recompute(parts: Iterable[nn.Module]) -> None:
-    """From now on each part, such as a block of `model.blocks`, keeps what enters it and nothing else.
+def recompute(modules: Iterable[nn.Module]) -> None:
+    """From now on each module, such as a block of `model.blocks`, saves its input for the backward pass, nothing else.
 
     >>> layer, X = nn.Linear(3, 3), torch.ones(2, 3, requires_grad=True)
-    >>> part = nn.Sequential(layer, nn.GELU(), layer, nn.GELU())
-    >>> before = saved_bytes(lambda: part(X), part); recompute([part]); before, saved_bytes(lambda: part(X), part)
+    >>> block = nn.Sequential(layer, nn.GELU(), layer, nn.GELU())
+    >>> before = saved_bytes(lambda: block(X), block); recompute([block]); before, saved_bytes(lambda: block(X), block)
     (96, 24)
     """
-    for part in parts:
-        part.forward = partial(checkpoint, part.forward, use_reentrant=False)
+    for module in modules:
+        module.forward = partial(checkpoint, module.forward, use_reentrant=False)
 
 
 def saved_bytes(run: Callable[[], Any], model: nn.Module) -> int:
-    """How many bytes a forward pass keeps for the backward one, without the parameters; what is shared counts once."""
+    """The bytes that a forward pass saves for the backward pass, without the parameters; shared memory counts once."""
     known = {one.untyped_storage().data_ptr() for one in model.parameters()}
     found: dict[int, int] = {}
 
@@ -39,8 +39,10 @@ def saved_bytes(run: Callable[[], Any], model: nn.Module) -> int:
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        kept = run()  # held until all is counted: what is freed makes room for another at the same place
-    del kept
+        output = (
+            run()
+        )  # held until all is counted, because freed memory can be used again at the same address
+    del output
     return sum(found.values())
 
 
@@ -52,10 +54,10 @@ def block_bytes(
     d_hidden: Number[int, "1.."],
     each: Number[int, "1.."] = 4,
 ) -> int:
-    """What a block of `GPT` keeps for n tokens, with fused attention and no dropout (eq-block-bytes).
+    """The bytes that a block of `GPT` saves for n tokens, with fused attention and no dropout (eq-block-bytes).
 
-    Eight vectors of d_model a token: what enters both norms and what leaves them, queries, keys, values, and what the
-    heads say. Two of d_hidden: before the bend and behind it. Of each norm two numbers, and of each head one.
+    Eight vectors of d_model a token: the inputs and outputs of both norms, queries, keys, values, and the heads'
+    outputs. Two of d_hidden: before and after the activation function. Two numbers for each norm, one for each head.
 
     >>> block_bytes(1, 4, 2, 16)
     280

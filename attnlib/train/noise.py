@@ -1,4 +1,4 @@
-"""How much of a batch's gradient is noise, from batches of two sizes.
+"""The gradient noise scale: how much of a batch's gradient is noise, measured with batches of two sizes.
 
 Chapter 5 uses it (where-the-time-goes): eq-gradient-length solved for its two unknowns; their ratio is eq-noise-scale.
 """
@@ -11,7 +11,7 @@ from attnlib.shapes import Number, checked
 def signal_and_noise(
     small: Number[float, "0.."], large: Number[float, "0.."], b: Number[int, "1.."], B: Number[int, "2.."]
 ) -> tuple[float, float]:
-    """Squared length of the true gradient, and the variance of one row's, over all parameters; eq-gradient-length.
+    """The squared length of the true gradient, and the variance of the gradient of one row; eq-gradient-length.
 
     small, large    mean squared lengths of the gradients of batches of b and of B rows; of too few batches the first
                     result can come out negative

@@ -1,7 +1,7 @@
-"""What a program asks of a machine: each operation of PyTorch with its arithmetic and the bytes that it moves.
+"""The operations of PyTorch in a program, each with its arithmetic and the bytes that it must move.
 
-Chapter 5 counts a step with it (where-the-time-goes). Counted is what must be done, not what is: a cache may save
-bytes, a bad order of them costs more. What only looks at the same numbers in another shape moves none.
+Chapter 5 counts a step with it (where-the-time-goes). The counts are those of the operations, not measurements of a
+machine: its caches may save bytes, and a bad order of memory accesses costs more. A view moves none.
 """
 
 from math import prod
@@ -32,7 +32,7 @@ def tensors(found: Any) -> list[Tensor]:
 
 
 def flops_of(func: Any, args: Any, kwargs: Any, out: Any) -> int:
-    """Products by their sizes; anything else one for each number of its largest argument."""
+    """For matrix products by their sizes; for anything else one operation for each number of its largest argument."""
     name = func.overloadpacket.__name__
     if name in ATTENTION:
         first, products = ATTENTION[name]
@@ -44,7 +44,7 @@ def flops_of(func: Any, args: Any, kwargs: Any, out: Any) -> int:
 
 
 def written_in_place(func: Any, args: Any, kwargs: Any) -> list[Tensor]:
-    """What an operation that returns nothing changes; optimisers read gradients and leave them."""
+    """The tensors that an in-place operation writes; gradients are left out, because optimisers only read them."""
     given = dict(zip((one.name for one in func._schema.arguments), args, strict=False)) | kwargs
     changed = [one.name for one in func._schema.arguments if one.alias_info and one.alias_info.is_write]
     return tensors([given.get(name) for name in changed if name != "grads"])

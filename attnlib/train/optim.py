@@ -1,7 +1,7 @@
-"""What of a model decays, and what is turned by Muon: the groups of parameters that `torch.optim` takes.
+"""Groups of parameters for `torch.optim`: which ones have weight decay, and which ones Muon updates.
 
-Chapter 5 says why. The rules themselves are `torch.optim.SGD`, `Adam`, `AdamW`, `Adafactor` and `Muon`, and equation by
-equation `attnlib.reference.optim` and `.matrix_optim`, where Adam's settings stand by their sources, too.
+Chapter 5 says why. The optimisers themselves are `torch.optim.SGD`, `Adam`, `AdamW`, `Adafactor` and `Muon`. They are
+derived in `attnlib.reference.optim` and `.matrix_optim`, where Adam's settings are named by their sources.
 """
 
 from collections.abc import Callable
@@ -21,10 +21,10 @@ TABLES = (nn.Embedding, LearnedPositions, OffsetBias)  # their `weight` is looke
 
 @checked
 def decay_groups(model: nn.Module, decay: Number[float, "0.."]) -> list[dict[str, Any]]:
-    """Two groups for an optimiser: maps, which decay, and biases, norms and embeddings, which do not.
+    """Two groups for an optimiser: matrices, which decay, and biases, norms and embeddings, which do not.
 
-    Decay pulls towards zero. A map smaller than it was says the same more softly, but a gain of a norm of zero says
-    nothing, a bias has no size to hold down, and a rare token would fade while nobody uses it.
+    Decay pulls towards zero. That makes the outputs of a matrix smaller; but a norm with a gain of zero has no output,
+    a bias scales nothing, and the embedding of a rare token would shrink in all the steps without this token.
 
     >>> model = nn.Sequential(nn.Embedding(7, 4), nn.Linear(4, 3), nn.LayerNorm(3))
     >>> [sum(one.numel() for one in group["params"]) for group in decay_groups(model, 0.1)]
@@ -38,7 +38,7 @@ def decay_groups(model: nn.Module, decay: Number[float, "0.."]) -> list[dict[str
 
 
 class Together(torch.optim.Optimizer):
-    """Several optimisers as one, each for parameters of its own; a schedule is a factor on the rate of each.
+    """Several optimisers as one, each for other parameters; a schedule multiplies the rate of each.
 
     >>> maps, biases = (torch.zeros(shape, requires_grad=True) for shape in ((2, 2), (2,)))
     >>> both = Together(torch.optim.SGD([maps], lr=0.5), torch.optim.AdamW([biases], lr=0.1))
@@ -51,7 +51,7 @@ class Together(torch.optim.Optimizer):
         super().__init__([group for one in optimizers for group in one.param_groups], {})
 
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
-        """One step of each; none of them is asked to compute the loss again."""
+        """One step of each; a closure, which computes the loss again, is not possible."""
         rules.must(closure is None, "Together", f"step takes no closure; got {closure!r}.")
         for one in self.optimizers:
             one.step()
@@ -74,7 +74,7 @@ def muon_and_adamw(
     rate: Number[float, "0<.."] = 3e-3,
     decay: Number[float, "0.."] = 0.1,
 ) -> Together:
-    """Muon for the maps inside `hidden`, such as `model.blocks`; AdamW for tables, scores, biases and norms.
+    """Muon for the matrices in `hidden`, such as `model.blocks`; AdamW for embeddings, scores, biases and norms.
 
     >>> model = nn.Sequential(nn.Embedding(7, 4), nn.Linear(4, 3), nn.LayerNorm(3))
     >>> [type(one).__name__ for one in muon_and_adamw(model, model[1]).optimizers]
@@ -84,10 +84,10 @@ def muon_and_adamw(
     rules.must(hasattr(torch.optim, "Muon"), "muon_and_adamw", f"torch must have Muon; {came}")
     inside = {id(one) for one in hidden.parameters()}
     decays, spared = decay_groups(model, decay)
-    turned = [one for one in decays["params"] if one.ndim == 2 and id(one) in inside]
-    others = {"params": [one for one in decays["params"] if not any(one is two for two in turned)]}
+    orthogonalised = [one for one in decays["params"] if one.ndim == 2 and id(one) in inside]
+    others = {"params": [one for one in decays["params"] if not any(one is two for two in orthogonalised)]}
     groups = [one for one in (decays | others, spared) if one["params"]]
     return Together(
-        torch.optim.Muon(turned, lr=muon_rate, weight_decay=decay),
+        torch.optim.Muon(orthogonalised, lr=muon_rate, weight_decay=decay),
         torch.optim.AdamW(groups, lr=rate, betas=BROWN_2020[:2], eps=BROWN_2020.eps),
     )

@@ -1,9 +1,8 @@
 """A GPT on several workers: data parallel, fully sharded, tensor parallel, and in a pipeline, by PyTorch's own means.
 
-Chapter 5 uses it. Each function takes the course's `GPT`, the same on all workers, and a `DeviceMesh`, which says who
-the workers are; `attnlib.train.workers` starts them. What comes back is trained as before, with three things to
-remember: each worker's loss is its sum times `token_weight`, its rows are its own (`rows_of`), and the whole of a
-gradient is `whole_gradients`.
+Chapter 5 uses it. Each function takes the course's `GPT`, the same on all workers, and a `DeviceMesh` of the workers,
+which `attnlib.train.workers` starts. The model that it returns is trained as any other, but for three things: a worker
+reads the rows `rows_of`, its loss is a sum times `token_weight`, and `whole_gradients` gathers sharded gradients.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,22 +31,22 @@ SCHEDULES = {"GPipe": ScheduleGPipe, "1F1B": Schedule1F1B}
 
 
 def mesh_of(**sizes: int) -> DeviceMesh:
-    """All workers in a box with named sides: `mesh_of(data=2, model=4)` is 8 workers, and `mesh["data"]` one side."""
+    """All workers as a mesh with named dimensions: `mesh_of(data=2, model=4)` has 8 workers in 2 rows of 4."""
     n, there = torch.Size(sizes.values()).numel(), dist.get_world_size()
     rules.must(n == there, "mesh_of", f"the sides must hold all workers; got {sizes} for {there} of them.")
-    where = "cuda" if torch.cuda.is_available() and dist.get_backend() == "nccl" else "cpu"
-    return init_device_mesh(where, tuple(sizes.values()), mesh_dim_names=tuple(sizes))
+    device = "cuda" if torch.cuda.is_available() and dist.get_backend() == "nccl" else "cpu"
+    return init_device_mesh(device, tuple(sizes.values()), mesh_dim_names=tuple(sizes))
 
 
 def rows_of(rows: Tensor, mesh: DeviceMesh) -> Tensor:
-    """This worker's rows of a batch: every p-th, so that no two workers see the same and none is forgotten."""
+    """This worker's rows of a batch: every p-th, so that each row goes to exactly one worker."""
     return rows[mesh.get_local_rank() :: mesh.size()]
 
 
 def token_weight(tokens: int, mesh: DeviceMesh) -> Tensor:
-    """What a worker multiplies its *sum* of surprise with, so that the mean over the workers is that over all tokens.
+    """The factor of a worker's *summed* loss that makes the mean over the workers the mean over all tokens.
 
-    tokens    how many this worker has, which may be more or fewer than the others have (eq-weighted-mean)
+    tokens    how many this worker has; the others may have more or fewer (eq-weighted-mean)
     """
     total = torch.tensor(tokens, dtype=torch.float64)
     total = total.to("cuda", torch.float32) if mesh.device_type == "cuda" else total
@@ -58,12 +57,12 @@ def token_weight(tokens: int, mesh: DeviceMesh) -> Tensor:
 def data_parallel(
     model: nn.Module, mesh: DeviceMesh, bucket_megabytes: float = 25
 ) -> DistributedDataParallel:
-    """Every worker has all of the model and some of the rows; gradients are averaged bucket by bucket."""
+    """Each worker has a replica of the model and some of the rows; gradients are averaged bucket by bucket."""
     return DistributedDataParallel(model, process_group=mesh.get_group(), bucket_cap_mb=bucket_megabytes)
 
 
 def fully_sharded(model: GPT, mesh: DeviceMesh) -> GPT:
-    """Every worker has some of the rows and a part of every parameter; a block is whole only while it computes."""
+    """Each worker has some of the rows and a shard of each parameter; a block is gathered only while it computes."""
     for block in model.blocks:
         fully_shard(block, mesh=mesh)
     fully_shard(model, mesh=mesh)
@@ -71,13 +70,13 @@ def fully_sharded(model: GPT, mesh: DeviceMesh) -> GPT:
 
 
 def tensor_parallel(model: GPT, mesh: DeviceMesh) -> GPT:
-    """Every worker has all rows, some heads, some hidden units: maps in by columns, out by rows (eq-column-row)."""
+    """Each worker has all rows, some heads, some hidden units: matrices split by columns, then rows (eq-column-row)."""
     _can_be_split(model.config, mesh.size())
     columns = ("attention.W_Q", "attention.W_K", "attention.W_V", "feed_forward.W_1")
     columns += ("feed_forward.W_G",) if model.config.gated else ()
     plan: dict[str, ParallelStyle] = {name: ColwiseParallel() for name in columns}
     plan |= {name: RowwiseParallel() for name in ("attention.W_O", "feed_forward.W_2")}
-    # What enters is known to be the same for all, so that the slopes of all maps in are summed before they are sent.
+    # The input is declared the same on all workers, so the gradients of its maps are summed before the all-reduce.
     same = {"input_layouts": Replicate(), "desired_input_layouts": Replicate()}
     plan |= {name: PrepareModuleInput(**same) for name in ("attention", "feed_forward")}
     for block in model.blocks:
@@ -86,14 +85,14 @@ def tensor_parallel(model: GPT, mesh: DeviceMesh) -> GPT:
 
 
 def _can_be_split(config: ModelConfig, p: int) -> None:
-    """Whether p workers can share the heads, and say the same of everything else."""
+    """Check that p workers can split the heads, and that the rest of the model is the same on all of them."""
     for name in ("n_heads", "n_kv_heads"):
         rules.splits_evenly(
             "tensor_parallel", name, getattr(config, name) or config.n_heads, "the number of workers", p
         )
-    then = "Each worker would hear of its own heads alone."
+    then = "Each worker would have the gradient of its own heads alone."
     rules.must(not config.qk_norm, "tensor_parallel", f"qk_norm must be off; got on. {then}")
-    then = "Each worker would drop others."
+    then = "Each worker would draw another dropout mask."
     rules.must(
         not config.dropout, "tensor_parallel", f"dropout must be 0; got dropout={config.dropout:g}. {then}"
     )
@@ -120,9 +119,9 @@ class Stage(nn.Module):
 
 
 def stage_of(model: GPT, mesh: DeviceMesh) -> Stage:
-    """What this worker of a pipeline has: the blocks of its stage."""
+    """This worker's stage of a pipeline."""
     config, p = model.config, mesh.size()
-    then = "First and last stage would each have a table of their own: set tied=False."
+    then = "The first and the last stage would each have a copy of it: set tied=False."
     rules.must(not config.tied, "stage_of", f"embedding and scores must not share a table; got tied. {then}")
     rules.must(
         config.n_layers >= p, "stage_of", f"there must be a block a worker; got {config.n_layers} for {p}."
@@ -138,9 +137,9 @@ def pipeline(
     micro_batches: int,
     schedule: str = "1F1B",
 ) -> ScheduleGPipe | Schedule1F1B:
-    """The stages one behind the other; a batch is cut into micro-batches, so that several work at once.
+    """The stages in a row; a batch is cut into micro-batches, so that several stages work at once.
 
-    loss    of scores and what was to be said, for a micro-batch; those of a batch are summed
+    loss    of the scores and the targets of a micro-batch; the losses of a batch are summed
     """
     rules.one_of("pipeline", "schedule", schedule, SCHEDULES)
     here = next(stage.parameters()).device
@@ -149,24 +148,24 @@ def pipeline(
 
 
 def pipeline_step(
-    way: ScheduleGPipe | Schedule1F1B, mesh: DeviceMesh, read: Tensor, said: Tensor
+    schedule: ScheduleGPipe | Schedule1F1B, mesh: DeviceMesh, tokens: Tensor, targets: Tensor
 ) -> list[Tensor]:
-    """Forward and backward of a batch: the first worker has what is read, the last one what was to be said.
+    """Forward and backward of a batch: the first worker reads the tokens, the last one compares with the targets.
 
     Returns the micro-batches' losses, on the last worker only.
     """
     losses: list[Tensor] = []
     if mesh.get_local_rank() == mesh.size() - 1:
-        way.step(*((read,) if mesh.size() == 1 else ()), target=said, losses=losses)
+        schedule.step(*((tokens,) if mesh.size() == 1 else ()), target=targets, losses=losses)
     elif mesh.get_local_rank() == 0:
-        way.step(read)
+        schedule.step(tokens)
     else:
-        way.step()
+        schedule.step()
     return losses
 
 
 def whole(value: Tensor) -> Tensor:
-    """All of a tensor, also where each worker holds a part; all workers have to ask for it together."""
+    """The whole of a tensor, gathered where it is sharded; all workers have to call it together."""
     return value.full_tensor() if isinstance(value, DTensor) else value
 
 
@@ -177,6 +176,6 @@ def whole_gradients(model: nn.Module) -> dict[str, Tensor]:
 
 
 def bytes_held(tensors: Iterable[Tensor]) -> int:
-    """The memory of this worker's part of some tensors."""
+    """The bytes of this worker's shards of some tensors."""
     parts = [one.to_local() if isinstance(one, DTensor) else one for one in tensors]
     return sum(part.numel() * part.element_size() for part in parts)

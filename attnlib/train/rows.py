@@ -1,7 +1,7 @@
-"""Text for a language model: documents packed one behind the other, read from the disk in rows, from an exact position.
+"""The data loader of a language model: documents packed one after the other, and read from the disk in rows.
 
-Chapter 5 uses it. Which row comes when follows from the seed and from how many came before: nothing else has to be
-remembered, and no row comes twice before all have come.
+Chapter 5 uses it. The order of the rows depends on the seed alone, so its position, which is a number, is all that a
+checkpoint needs; and no row comes twice before all have come.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,9 +16,9 @@ from attnlib.shapes import Array, Int, Number, checked
 
 @checked
 def packed_tokens(texts: Iterable[Sequence[int]], end: Number[int, "0.."]) -> Int[Array, "n"]:
-    """All documents as one row of tokens, with `end` before each: no place is lost to padding.
+    """All documents as one row of tokens, with `end` before each, so that no padding is needed.
 
-    Two bytes a token where they are enough.
+    A token takes two bytes where they are enough, else four.
 
     >>> packed_tokens([[5, 6], [7]], end=0)
     array([0, 5, 6, 0, 7], dtype=uint16)
@@ -31,23 +31,23 @@ def packed_tokens(texts: Iterable[Sequence[int]], end: Number[int, "0.."]) -> In
 
 
 def save_tokens(file: Path, tokens: Int[Array, "n"]) -> None:
-    """Write a row of tokens as one `.npy` file, at once: who is stopped leaves no half of it."""
-    half = file.with_name(f"{file.name}.part")
-    with half.open("wb") as handle:
+    """Write a row of tokens as one `.npy` file; an interruption leaves either the whole file or none."""
+    part = file.with_name(f"{file.name}.part")
+    with part.open("wb") as handle:
         np.save(handle, tokens)
-    half.replace(file)
+    part.replace(file)
 
 
 def load_tokens(file: Path) -> Int[Array, "n"]:
-    """The row of tokens in a file; what is not looked at stays on the disk, so it may be larger than the memory."""
+    """The row of tokens in a file, memory-mapped: it may be larger than the memory."""
     return np.load(file, mmap_mode="r", allow_pickle=False)
 
 
 class TokenRows(Iterator[Int[torch.Tensor, "b m"]]):
-    """Endless batches of rows of n + 1 tokens: the first n are read, the last n are what was to be said.
+    """Endless batches of rows of n + 1 tokens: the first n are the model's input, the last n the targets.
 
-    Each time all rows have come they are cut at other places and come in another order. `position` is how many have
-    come; set it, or load a `state_dict`, and the batches go on from there.
+    In each epoch the text is cut into rows at other positions, which come in another order. `position` counts the rows
+    that have come; set it, or load a `state_dict`, and the batches go on from there.
 
     >>> rows = TokenRows(np.arange(100), n=10, batch=4)
     >>> first = next(rows)
@@ -69,14 +69,14 @@ class TokenRows(Iterator[Int[torch.Tensor, "b m"]]):
         self.tokens, self.n, self.batch, self.seed = tokens, n, batch, seed
         self.n_rows = (len(tokens) - n) // n  # wherever the first one begins
         self.position = 0
-        self._order = (-1, np.zeros(0, dtype=np.int64))  # of which round, and where its rows begin
+        self._order = (-1, np.zeros(0, dtype=np.int64))  # an epoch, and the positions at which its rows begin
 
     def _begins(self, k: int) -> int:
-        """Where the k-th row of all begins."""
-        which, i = divmod(k, self.n_rows)
-        if self._order[0] != which:
-            rng = np.random.default_rng([self.seed, which])
-            self._order = which, rng.integers(self.n) + self.n * rng.permutation(self.n_rows)
+        """The position in the text at which the k-th row of all begins."""
+        epoch, i = divmod(k, self.n_rows)
+        if self._order[0] != epoch:
+            rng = np.random.default_rng([self.seed, epoch])
+            self._order = epoch, rng.integers(self.n) + self.n * rng.permutation(self.n_rows)
         return int(self._order[1][i])
 
     def __next__(self) -> Int[torch.Tensor, "b m"]:
@@ -86,11 +86,11 @@ class TokenRows(Iterator[Int[torch.Tensor, "b m"]]):
         return torch.from_numpy(rows.astype(np.int64))
 
     def state_dict(self) -> dict[str, int]:
-        """The position, and what it is counted in."""
+        """The position, and the settings for which it is valid."""
         return {"position": self.position, "seed": self.seed, "n": self.n, "length": len(self.tokens)}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go on where another left off; with other data or rows, a position means nothing."""
+        """Go on from a position of the same text, cut into the same rows."""
         mine = self.state_dict()
         differ = [key for key in mine if key != "position" and mine[key] != state[key]]
         came = ", ".join(f"{key}={mine[key]} after {key}={state[key]}" for key in differ)

@@ -1,7 +1,7 @@
-"""Sharded checkpoints: each worker writes its part, and any other number of workers can read them.
+"""Sharded checkpoints: each worker writes its shard, and any other number of workers can read them.
 
-Chapter 5 uses it. `torch.distributed.checkpoint` keeps parameters and the optimiser's averages under the model's names,
-so they belong to no worker.
+Chapter 5 uses it. `torch.distributed.checkpoint` stores parameters and the optimiser's averages under the names of the
+model's parameters, not by worker.
 """
 
 from pathlib import Path
@@ -20,12 +20,12 @@ def _state(model: nn.Module, optimizer: Optimizer) -> dict[str, Any]:
 
 
 def save_shards(folder: Path, model: nn.Module, optimizer: Optimizer) -> None:
-    """Keep this worker's part; all workers call it together."""
+    """Save this worker's shard; all workers call it together."""
     save(_state(model, optimizer), checkpoint_id=folder)
 
 
 def load_shards(folder: Path, model: nn.Module, optimizer: Optimizer) -> None:
-    """Be what was kept; all workers, of whom there may be more or fewer than before, call it together."""
+    """Load what was saved; all workers, which may be more or fewer than before, call it together."""
     state = _state(model, optimizer)
     load(state, checkpoint_id=folder)
     set_state_dict(model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])

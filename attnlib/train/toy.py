@@ -1,7 +1,7 @@
 """Train a `Stack` on a task with known attention, and measure it.
 
-Book: permutation, patterns-and-entropy, why-several-heads. A task gives tokens, right answers and which of them count;
-`make(seed)` makes a batch of it.
+Book: permutation, patterns-and-entropy, why-several-heads. A task has tokens, right answers and a mask of the answers
+that count; `make(seed)` makes a batch of it.
 """
 
 from collections.abc import Callable, Iterator
@@ -66,7 +66,7 @@ def answer_accuracy(model: nn.Module, data: Examples) -> float:
 
 
 def fresh(make: Callable[[int], Task], seed: int) -> Iterator[Examples]:
-    """Endless batches, each with a seed of its own."""
+    """Endless batches, each from another seed."""
     rng = np.random.default_rng(seed)
     while True:
         yield examples(make(int(rng.integers(TEST_SEED))))

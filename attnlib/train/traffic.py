@@ -1,7 +1,7 @@
-"""What workers send while something runs: a ledger of all that goes through `torch.distributed`.
+"""The communication of a program: a record of all messages and collectives that go through `torch.distributed`.
 
-Chapter 5 uses it. Counted is what this worker hands over, and how much of it leaves it when the collective goes around
-a ring (eq-ring-bytes); how a backend sends it, over which wires, is its own affair.
+Chapter 5 uses it. For each it counts the bytes that this worker passes to the call, and how many of them leave the
+worker if the collective is a ring (eq-ring-bytes). A backend may send them in another way.
 """
 
 import math
@@ -14,7 +14,7 @@ from torch import Tensor
 from torch._C._distributed_c10d import _resolve_process_group
 from torch.utils._python_dispatch import TorchDispatchMode
 
-# What is handed over (the first argument or the second), and the share of it that leaves a worker of p.
+# The name, the index of the argument with the data, and the share of it that leaves each of p workers.
 KINDS: dict[str, tuple[str, int, Callable[[int], float]]] = {
     "allreduce_": ("all-reduce", 0, lambda p: 2 * (p - 1) / p),
     "all_reduce": ("all-reduce", 0, lambda p: 2 * (p - 1) / p),
@@ -25,15 +25,15 @@ KINDS: dict[str, tuple[str, int, Callable[[int], float]]] = {
 
 
 class Sent(NamedTuple):
-    """One thing that was handed over."""
+    """One message or collective."""
 
     kind: str
-    handed: int  # bytes
+    handed: int  # bytes that were passed to it
     left: float  # bytes that leave this worker
 
 
 def _group_size(arguments: tuple[Any, ...]) -> int:
-    """How many workers take part: the group comes as an object or, last, by its name."""
+    """The number of workers in the process group, an argument that is an object or, as the last one, a name."""
     for one in arguments[1:]:
         if isinstance(one, torch.ScriptObject) and "ProcessGroup" in str(one._type()):
             return dist.ProcessGroup.unbox(one).size()
@@ -43,7 +43,7 @@ def _group_size(arguments: tuple[Any, ...]) -> int:
 class Traffic(TorchDispatchMode):
     """`with Traffic() as traffic:` and then `traffic.sent`, in order, and `traffic.bytes()`.
 
-    A message of fewer than `least` bytes, such as a number of tokens, is not noted.
+    A message of fewer than `least` bytes, such as a number of tokens, is not recorded.
     """
 
     def __init__(self, least: int = 16) -> None:
@@ -62,5 +62,5 @@ class Traffic(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
     def bytes(self, kind: str | None = None) -> int:
-        """What has left this worker, of one kind or of all."""
+        """The bytes that have left this worker, in calls of one kind or of all."""
         return math.ceil(sum(one.left for one in self.sent if kind in (None, one.kind)) - 1e-6)

@@ -1,54 +1,34 @@
-"""A model on its way: what one step does, and all that must be kept so that it can go on as if it had never stopped.
+"""The training loop: gradients of a batch, clipped; a step of the optimiser; a step of the schedule; the callbacks.
 
 Chapter 5 uses it, by way of `attnlib.train.fit`. A step that cannot be made leaves the model as it was before it.
 """
 
 import math
-import random
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from attnlib import rules
-from attnlib.train.checkpoint import load_checkpoint, save_checkpoint
-from attnlib.train.crew import Alone
+from attnlib.train.callbacks import Callback
+from attnlib.train.worker_group import SingleWorker, Workers
 
 Loss = Callable[[Any, Any], Tensor | tuple[Tensor, int]]
 
 
 class TrainingStopped(RuntimeError):
-    """No step can be made; the model, and what was kept of it, are as they were before."""
+    """No further step can be made; the model and its checkpoints are as they were before."""
 
 
-def random_states(where: torch.device) -> dict[str, Any]:
-    """What the next random numbers follow from, of everyone who draws some."""
-    name, keys, *rest = np.random.get_state()
-    states = {"python": random.getstate(), "numpy": (name, np.asarray(keys).tolist(), *rest)}
-    on_gpu = [torch.cuda.get_rng_state(where)] if where.type == "cuda" else []
-    return {**states, "torch": torch.get_rng_state(), "where": where.type, "on_gpu": on_gpu}
-
-
-def set_random_states(states: dict[str, Any], where: torch.device) -> None:
-    """Go on drawing where `random_states` was asked."""
-    random.setstate(states["python"])
-    np.random.set_state(states["numpy"])
-    torch.set_rng_state(states["torch"])
-    for state in states["on_gpu"]:
-        torch.cuda.set_rng_state(state, where)
-
-
-def no_room(error: RuntimeError) -> bool:
-    """Whether a batch did not fit: a GPU has an error of its own for it, the CPU has a sentence."""
+def out_of_memory(error: RuntimeError) -> bool:
+    """Whether a batch did not fit: a GPU has an error class for it, the CPU has a sentence."""
     return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
 
 
 class Training:
-    """A model, its optimiser and schedule, and where they are in the data."""
+    """A model, its optimiser and schedule, and how far they are."""
 
     def __init__(
         self,
@@ -56,48 +36,54 @@ class Training:
         loss: Loss,
         batches: Iterator[Any],
         *,
+        steps: int,
         optimizer: torch.optim.Optimizer,
         schedule: torch.optim.lr_scheduler.LRScheduler | None,
         clip: float,
         accumulate: int = 1,
         autocast: torch.dtype | None = None,
-        crew: Alone | None = None,
+        callbacks: Sequence[Callback] = (),
+        workers: Workers | None = None,
     ) -> None:
-        self.model, self.loss = model, loss
-        self.crew = crew or Alone()
-        self.asked, self.batches = self.crew.spread(model), self.crew.share(batches)
+        self.model, self.loss, self.steps = model, loss, steps
+        self.workers = workers or SingleWorker()
+        self.replica, self.batches = self.workers.replica(model), self.workers.shard(batches)
         self.optimizer, self.schedule = optimizer, schedule
         self.clip, self.accumulate = clip, accumulate
         self.autocast = autocast
-        needs_scale = autocast == torch.float16  # bfloat16 reaches as far down as float32
-        self.scaler = torch.amp.GradScaler(self.where.type, enabled=needs_scale)
+        needs_scale = autocast == torch.float16  # bfloat16 has the exponents of float32
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=needs_scale)
+        self.callbacks, self.should_stop = list(callbacks), False
         self.losses: list[float] = []
-        self.tokens, self.seconds = 0, 0.0  # as long as only means came, a batch counts as one
-        self.counted = False
+        self.tokens, self.seconds = 0, 0.0  # where the loss is a mean, a batch counts as one token
+        self.counted = False  # whether the loss says how many tokens it is of
 
     @property
     def step(self) -> int:
         return len(self.losses)
 
     @property
-    def where(self) -> torch.device:
+    def device(self) -> torch.device:
         return next(self.model.parameters()).device
 
-    def one_step(self) -> float:
-        """Gradients of some batches, clipped; then the optimiser and the schedule move on."""
+    def run(self) -> None:
+        """All steps that are left."""
+        for callback in self.callbacks:
+            callback.on_train_begin(self)
+        while self.step < self.steps and not self.should_stop:
+            self.one_step()
+            for callback in self.callbacks:
+                callback.on_step_end(self)
+        for callback in self.callbacks:
+            callback.on_train_end(self)
+
+    def one_step(self) -> None:
+        """Gradients of one or more batches, clipped; then the optimiser and the schedule move on."""
         begun = time.monotonic()
         self.model.train()
         self.optimizer.zero_grad()
-        try:
-            value = self._gradients()
-        except RuntimeError as error:
-            if not no_room(error):
-                raise
-            raise TrainingStopped(
-                f"fit: a batch must fit into the memory of {self.where.type}; got one that does not in step "
-                f"{self.step + 1}. Take a smaller one, and `accumulate` several in a step."
-            ) from error
-        self.scaler.unscale_(self.optimizer)  # before the clip: it is the gradient that has a length
+        value = self._gradients()
+        self.scaler.unscale_(self.optimizer)  # before clipping, which needs the gradient's true length
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
         may_skip = self.scaler.get_scale() > 1
         if not math.isfinite(value) or not (math.isfinite(norm) or may_skip):
@@ -105,77 +91,49 @@ class Training:
                 f"fit: loss and gradient must be finite; got {value:g} and {norm:g} in step {self.step + 1}. "
                 "The model is as before it. Try a lower rate, a longer warmup or a smaller clip."
             )
-        self.scaler.step(self.optimizer)  # or not, where the scale was too large for this gradient
+        self.scaler.step(self.optimizer)  # makes no step where the scaled gradient is not finite
         self.scaler.update()
         if self.schedule is not None:
             self.schedule.step()
         self.losses.append(value)
         self.seconds += time.monotonic() - begun
-        return value
 
     def _gradients(self) -> float:
         """The mean loss over all tokens of this step, with its gradients; the batches may differ in size."""
         total, tokens = 0.0, 0
         for _ in range(self.accumulate):
-            with torch.autocast(self.where.type, self.autocast, enabled=self.autocast is not None):
-                found = self.loss(self.asked, next(self.batches))
-            self.counted = isinstance(found, tuple)
-            value, counted = found if isinstance(found, tuple) else (found, 1)
-            self.scaler.scale(value).backward()
-            total, tokens = total + value.item(), tokens + int(counted)
-        total, tokens = self.crew.mean(total, tokens)
+            value, count = self._backward(self._next_batch())
+            total, tokens = total + value, tokens + count
+        total, tokens = self.workers.mean(total, tokens)
         rules.must(tokens > 0, "fit", f"a step must have a token that counts; got {tokens}.")
         for parameter in self.model.parameters():
             if parameter.grad is not None and tokens != 1:
                 parameter.grad /= tokens
-        self.tokens += round(tokens * self.crew.size)
+        self.tokens += round(tokens * self.workers.world_size)
         return total / tokens
 
-    def keep(self, folder: Path, more: dict[str, Any]) -> None:
-        """All of it, into a folder; of several workers the first one writes."""
-        states = self.crew.everyones(random_states(self.where))
-        if self.crew.rank:
-            return
-        state = {
-            "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "schedule": None if self.schedule is None else self.schedule.state_dict(),
-            "scaler": self.scaler.state_dict(),
-            "batches": self.batches.state_dict(),  # type: ignore[attr-defined]
-            "random": states if self.crew.size > 1 else states[0],
-            "losses": self.losses,
-            "tokens": self.tokens,
-            "seconds": self.seconds,
-        }
-        save_checkpoint(folder, self.step, state | more)
-
-    def resume(self, folder: Path) -> dict[str, Any] | None:
-        """Be what was kept in the folder, if something was; returns the state."""
-        found = load_checkpoint(folder)
-        if found is None:
-            return None
-        state = found.state
-        states = state["random"] if isinstance(state["random"], list) else [state["random"]]
-        was = states[0]["where"]
-        came = f"got one on {self.where.type}. Move the model there first, or begin in another folder."
-        rules.must(
-            was == self.where.type, "fit", f"the model must be on {was}, where its training was kept; {came}"
-        )
+    def _backward(self, batch: Any) -> tuple[float, int]:
+        """The loss of a batch and of how many tokens it is the sum; its gradients are added to those that are there."""
         try:
-            self.model.load_state_dict(state["model"])
-            self.optimizer.load_state_dict(state["optimizer"])
-        except (RuntimeError, ValueError) as error:
-            came = " ".join(str(error).split())[:200]
-            raise ValueError(
-                f"fit: a folder goes on with the model and the optimiser that it was begun with; got '{came}'. "
-                "Choose another folder for another model."
+            with torch.autocast(self.device.type, self.autocast, enabled=self.autocast is not None):
+                found = self.loss(self.replica, batch)
+            self.counted = isinstance(found, tuple)
+            value, count = found if isinstance(found, tuple) else (found, 1)
+            self.scaler.scale(value).backward()
+            return value.item(), int(count)
+        except RuntimeError as error:
+            if not out_of_memory(error):
+                raise
+            raise TrainingStopped(
+                f"fit: a batch must fit into the memory of {self.device.type}; got one that does not in step "
+                f"{self.step + 1}. Take a smaller one, and `accumulate` several in a step."
             ) from error
-        if self.schedule is not None:
-            self.schedule.load_state_dict(state["schedule"])
-        if self.scaler.is_enabled() and state.get("scaler"):
-            self.scaler.load_state_dict(state["scaler"])
-        self.batches.load_state_dict(state["batches"])  # type: ignore[attr-defined]
-        self.losses, self.tokens, self.seconds = state["losses"], state["tokens"], state["seconds"]
-        if len(states) == self.crew.size:  # with another number of workers, each draws on from where it is
-            set_random_states(states[self.crew.rank], self.where)
-        return state
+
+    def _next_batch(self) -> Any:
+        try:
+            return next(self.batches)
+        except StopIteration:
+            several = self.accumulate
+            many = "as many" if several == 1 else self.steps * several
+            came = f"got {self.step * several}. Repeat the data (epochs=None)."
+            raise ValueError(f"fit: {self.steps} steps need {many} batches; {came}") from None

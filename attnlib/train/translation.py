@@ -53,8 +53,8 @@ def sequence_loss(model: Model, data: Batch) -> Float[torch.Tensor, ""]:
 
 
 @torch.no_grad()
-def said_tokens(model: Model, data: Batch) -> Int[Array, "b m"]:
-    """The token the model ranks first at each place, given the right tokens before it."""
+def predicted_tokens(model: Model, data: Batch) -> Int[Array, "b m"]:
+    """The likeliest token at each position, given the right tokens before it."""
     model.eval()
     t = tensors(data, next(model.parameters()).device)
     return model(t.source, t.source_mask, t.target_in).argmax(-1).cpu().numpy()
@@ -65,12 +65,12 @@ def translate(
     source: Int[torch.Tensor, "b n"],
     source_mask: Bool[torch.Tensor, "b n"],
     *,
-    max_tokens: int = 60,
+    max_new_tokens: int = 60,
 ) -> tuple[Int[torch.Tensor, "b m"], Float[torch.Tensor, "b m n"] | None]:
-    """Always say the likeliest next token until every sentence has ended; also the weights, if there are any."""
+    """Greedy decoding until every sentence has ended; the attention weights too, if the model has any."""
     predictor = model.predictor(source, source_mask)
     said = decode.tokens(
-        predictor, torch.full_like(source[:, :1], BOS), max_tokens=max_tokens, stop=[EOS], pad=PAD
+        predictor, torch.full_like(source[:, :1], BOS), max_new_tokens=max_new_tokens, stop=[EOS], pad=PAD
     )
     return said, None if model.config.attention == "none" else torch.cat(predictor.weights, 1)
 
@@ -78,17 +78,17 @@ def translate(
 def accuracy(model: Model, data: Batch) -> Accuracy:
     """How much of `data` the model gets right.
 
-    A sentence without a wrong token is one that `translate` says exactly: as long as nothing was wrong, the tokens
-    before are the right ones, so both look at the same scores.
+    A sentence without a wrong token is one that `translate` returns exactly: as long as no token is wrong, both read
+    the right tokens before the next one, so the scores are the same.
     """
-    right = said_tokens(model, data) == data.target_out
+    right = predicted_tokens(model, data) == data.target_out
     exact = (right | ~data.target_mask).all(axis=1)
     return Accuracy(float(right[data.target_mask].mean()), float(exact.mean()))
 
 
 @torch.no_grad()
 def weights_of(model: Seq2Seq, pairs: Sequence[Pair], *, end: bool = False) -> list[Float[Array, "m n"]]:
-    """The attention weights for each pair's own translation, one row per target word; with the end marks if asked."""
+    """The attention weights for each pair's own translation, one row per target word; `end` includes the end marks."""
     model.eval()
     t = tensors(batch(pairs, source_vocab(), target_vocab()), next(model.parameters()).device)
     P = model.attention_weights(t.source, t.source_mask, t.target_in).double().cpu().numpy()
@@ -150,6 +150,6 @@ def _fit(
         if after_step is not None:
             after_step(model, step, loss)
 
-    model.to(device().where)
+    model.to(device().type)
     fit(model, sequence_loss, data, steps=steps, lr=lr, after_step=watch)
     model.to("cpu")

@@ -1,7 +1,7 @@
-"""Several processes that compute together, each on one thread or one GPU: started here, and ended together.
+"""Several processes that form a process group, each on one thread or one GPU.
 
 Chapter 5 uses it. `together(4, work)` calls `work` in four processes of this machine. They find each other through a
-file, so no port has to be free. Under `torchrun`, across machines too, `joined` is what each process begins with.
+file, so no port has to be free. Under `torchrun`, also across machines, each process joins its group by `joined`.
 """
 
 import contextlib
@@ -19,27 +19,27 @@ from torch.multiprocessing.spawn import spawn
 
 
 def backend() -> str:
-    """What the messages go by: nccl between GPUs, gloo between processors."""
+    """The backend of the communication: nccl between GPUs, gloo between CPUs."""
     enough = torch.cuda.is_available() and torch.cuda.device_count() >= int(
         os.environ.get("LOCAL_WORLD_SIZE", 1)
     )
     return "nccl" if enough and os.environ.get("ATTNLIB_DEVICE", "") == "" else "gloo"
 
 
-def told_by_torchrun() -> dict[str, Any]:
-    """Who this process is, and the place where all leave their addresses: a new one each time that all begin again."""
+def from_torchrun() -> dict[str, Any]:
+    """Rank, world size, and the store for the addresses of all workers: a new one after each restart."""
     store, rank, n = next(rendezvous("env://"))
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     return {"store": PrefixStore(f"attempt {attempt}", store), "rank": rank, "world_size": n}
 
 
 @contextlib.contextmanager
-def joined(**how: Any) -> Iterator[None]:
-    """This process as one of the workers; without arguments torchrun has said which."""
+def joined(**options: Any) -> Iterator[None]:
+    """Join the process group for a `with` block; without options, rank and world size are those that torchrun set."""
     torch.set_num_threads(1)
     if backend() == "nccl":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
-    dist.init_process_group(how.pop("backend", None) or backend(), **(how or told_by_torchrun()))
+    dist.init_process_group(options.pop("backend", None) or backend(), **(options or from_torchrun()))
     try:
         yield
     finally:

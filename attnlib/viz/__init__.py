@@ -5,7 +5,7 @@ viz.use_style()                      # once per notebook
 ax = viz.heatmap(P, rows=queries, columns=keys)
 viz.show(ax.figure, alt="What the figure shows, in a sentence.")
 
-Pictures to move are in `attnlib.viz.explorables`; `viz.explore` shows them.
+Interactive pictures are in `attnlib.viz.explorables`; `viz.explore` shows them.
 """
 
 from attnlib.viz.alignment import alignment_plot

@@ -1,4 +1,4 @@
-"""An alignment map: who looked where in a translation, with the true links marked."""
+"""The attention weights of a translation as an alignment map, with the true links marked."""
 
 from collections.abc import Iterable, Sequence
 

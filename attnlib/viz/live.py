@@ -30,7 +30,7 @@ def live_curve(
     every: Number[int, "1.."] = 25,
     alt: str = "The loss of each step, drawn while the model trains.",
 ) -> Callable[[int, float], None]:
-    """For `fit(..., after_step=live_curve(steps=1000))`: one picture, which grows every so many steps.
+    """For `fit(..., after_step=live_curve(steps=1000))`: one picture, updated every so many steps.
 
     A point is the loss of a step, the line their running mean over `every` steps.
     """
@@ -44,14 +44,14 @@ def live_curve(
         picture = drawn(seen, steps, every, alt)
         if views and views[0] is not None:
             views[0].update(picture)
-        elif not views:  # where nothing can be updated, as in a plain shell, it is shown once
+        elif not views:  # a plain shell cannot update a picture: show it once
             views.append(display(picture, display_id=True))
 
     return after_step
 
 
 def drawn(seen: list[tuple[int, float]], steps: int, every: int, alt: str) -> Figure:
-    """What has been seen so far, on an axis that has room for all steps."""
+    """A picture of the losses so far, on an axis for all steps."""
     at, losses = np.array(seen).T
     figure, ax = plt.subplots(figsize=(6.0, 2.6))
     ax.plot(at, losses, ".", ms=2, color=PALETTE[4], gid="losses")

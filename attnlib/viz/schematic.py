@@ -5,7 +5,7 @@
     drawing.box(1, 2.4, "norm")
     viz.show(drawing.figure, alt="...")
 
-Places are in units of about a line of text, from the lower left corner.
+Coordinates are in units of about a line of text, from the lower left corner.
 """
 
 import matplotlib.pyplot as plt
@@ -25,19 +25,19 @@ class Schematic:
         self.axes.axis("off")
 
     def box(self, x: float, y: float, name: str, *, color: str = INK, width: float = 2.8) -> None:
-        """A part with its name, around (x, y), 0.9 high."""
+        """A box with a name, centred on (x, y), 0.9 high."""
         corner = (x - width / 2, y - 0.45)
         look = {"boxstyle": "round,pad=0,rounding_size=0.15", "fc": "none", "ec": color, "lw": 1.6}
         self.axes.add_patch(FancyBboxPatch(corner, width, 0.9, **look))
         self.text(x, y, name, ha="center", fontsize=10)
 
     def circle(self, x: float, y: float, name: str, *, color: str = INK) -> None:
-        """A small operation, such as a sum, around (x, y), 0.6 wide."""
+        """A small operation, such as a sum, centred on (x, y), 0.6 wide."""
         self.axes.add_patch(Circle((x, y), 0.3, fc="none", ec=color, lw=1.6))
         self.text(x, y - 0.02, name, ha="center", fontsize=12)
 
     def arrow(self, *points: Point, label: str = "", color: str = INK, width: float = 1.4) -> None:
-        """From the first point over the others to the last, with what flows right of the middle of the last piece."""
+        """An arrow through the points in order; the label is to the right of its last segment."""
         for a, b in zip(points[:-2], points[1:-1], strict=True):
             self.axes.plot(*zip(a, b, strict=True), color=color, lw=width, solid_capstyle="projecting")
         (x, y), end = points[-2:]

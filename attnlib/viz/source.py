@@ -37,7 +37,7 @@ def _source_of(obj: Any, docstring: bool) -> str:
             "Pass the function itself, without calling it."
         )
     text = textwrap.dedent(inspect.getsource(obj)).rstrip()
-    text = text[re.search(r"^(def|class) ", text, re.M).start() :]  # type: ignore[union-attr]  # checking is not the idea
+    text = text[re.search(r"^(def|class) ", text, re.M).start() :]  # type: ignore[union-attr]
     return text if docstring or not obj.__doc__ else _without_docstring(text)
 
 

@@ -1,8 +1,8 @@
-"""The look of every figure: one ink, one palette, one ground.
+"""The style of every figure: one text colour, one palette, one background.
 
-Text and axes are drawn in `INK`, on `GROUND`. The book takes the ground away and replaces `INK` by the text colour of
-the page, so a figure follows dark mode; elsewhere (Jupyter, Colab, GitHub) it is dark ink on white, also where a
-reader's notebook is dark.
+Text and axes are drawn in `INK`, on `GROUND`. The book removes the background and replaces `INK` by the text colour of
+the page, so a figure follows dark mode; elsewhere (Jupyter, Colab, GitHub) it is dark text on white, even in a
+notebook with a dark theme.
 """
 
 import io
@@ -18,8 +18,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure as MatplotlibFigure
 
 INK = "#1f2430"
-GROUND = "background: #ffffff"  # a style of the drawing as a whole, so that it can be taken away
-# Okabe and Ito's colours without black and yellow: told apart by every kind of colour vision, on both grounds.
+GROUND = "background: #ffffff"  # a style of the whole SVG, so that the book can remove it
+# Okabe and Ito's colours without black and yellow: distinct for every kind of colour vision, on light and on dark.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 # Light to dark in one hue, so that "more" reads as "darker" in print too.
 SEQUENTIAL = LinearSegmentedColormap.from_list("attention", ["#f4f7fb", "#9ecae1", "#3182bd", "#08306b"])
@@ -81,7 +81,7 @@ def to_svg(figure: MatplotlibFigure, alt: str) -> str:
 def show(figure: MatplotlibFigure, *, alt: str) -> None:
     """Display a figure once, with a sentence that says what it shows, and close it.
 
-    `alt` is for those who cannot see the figure: write what one would learn from looking.
+    `alt` is for those who cannot see the figure: write what the figure shows.
     """
     _check_alt("show", alt)
     display(Figure(to_svg(figure, alt), alt=alt))

@@ -19,6 +19,7 @@ Bottom-up, each module uses only those above it:
     uses       which parts of it a notebook imports and uses
     teaching   where a part of it is taught
     api        the reference of attnlib
+    twins      where each of its equations is in PyTorch
     apilinks   its names in a notebook lead to the reference
     notation   the first use of a symbol says what it means
     glossary   the first use of a term says what it means
@@ -70,13 +71,14 @@ from . import (
     sitefiles,
     start,
     styles,
+    twins,
     uses,
     way,
 )
 
 MODULES = (
     facts, badges, anchors, frames, figures, explorables, cells, maths,
-    uses, api, apilinks, notation, glossary, reading, listing, answering, exercises, finding,
+    uses, api, twins, apilinks, notation, glossary, reading, listing, answering, exercises, finding,
     way, start, foot, bibliography, pages, sitefiles, styles,
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What merges, special tokens and numbers must be: one sentence where they are not."""
+"""Checks of merges, special tokens and token numbers, each with one clear error message."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -29,7 +29,7 @@ def check_merges(merges: Sequence[Merge]) -> None:
 
 
 def check_special(special: Sequence[str], tokens: Iterable[bytes]) -> None:
-    """A special token is a text of its own, which no ordinary token spells."""
+    """Special tokens are not empty, all different, and equal to no ordinary token."""
     ordinary = {spelled(token) for token in tokens}
     for token in special:
         if not token or special.count(token) > 1 or token in ordinary:

@@ -1,12 +1,12 @@
 """The 256 bytes, each with a character that can be printed (book: Chapter 4).
 
-In `vocab.json` and `merges.txt` a token is written with these characters, so that a space (Ġ) or a line's end (Ċ) can
-stand in a text file. They also give the bytes their numbers: 0 is `!`, 220 is the space.
+In `vocab.json` and `merges.txt` a token is written with these characters, so that spaces (Ġ) and line ends (Ċ) do
+not break the file. The order of these characters also numbers the bytes: 0 is `!`, 220 is the space.
 """
 
 
 def characters_of_bytes() -> dict[int, str]:
-    """The character of each byte, in the order of the bytes' numbers: those that print, then the other 68.
+    """The character of each byte, in the order of the token numbers: printable bytes first, then the other 68.
 
     >>> characters = characters_of_bytes()
     >>> characters[ord("a")], characters[ord(" ")], list(characters).index(ord(" "))
@@ -27,7 +27,7 @@ _BYTE_OF = {character: byte for byte, character in CHARACTERS.items()}
 
 
 def spelled(token: bytes) -> str:
-    """The token as the files write it.
+    """The token as it is written in the files.
 
     >>> spelled(" été".encode())
     'ĠÃ©tÃ©'
@@ -36,7 +36,7 @@ def spelled(token: bytes) -> str:
 
 
 def unspelled(written: str) -> bytes:
-    """The bytes of a token from a file.
+    """The bytes of a token that was read from a file.
 
     >>> unspelled("ĠÃ©tÃ©").decode()
     ' été'

@@ -25,7 +25,7 @@ def save_tokenizer(tokenizer: Tokenizer, folder: str | Path) -> None:
 
 
 def load_tokenizer(folder: str | Path) -> Tokenizer:
-    """The tokenizer that both files describe; a file that is not what it should be gets a sentence."""
+    """The tokenizer that both files describe; a broken file gets a clear error message."""
     vocab, merges = Path(folder) / "vocab.json", Path(folder) / "merges.txt"
     numbers, pairs = _read_vocab(vocab), _read_merges(merges)
     ordinary = {spelled(token) for token in [*BYTES, *(left + right for left, right in pairs)]}
@@ -59,16 +59,16 @@ def _read_merges(file: Path) -> list[Merge]:
     return [_merge(line, f"{file}, line {number}") for number, line in enumerate(lines[first:], first + 1)]
 
 
-def _merge(line: str, place: str) -> Merge:
+def _merge(line: str, origin: str) -> Merge:
     halves = line.split(" ")
     if len(halves) != 2 or not all(halves):
         raise ValueError(
-            f"load_tokenizer: a merge must be two tokens with one space between; got {line!r} in {place}."
+            f"load_tokenizer: a merge must be two tokens with one space between; got {line!r} in {origin}."
         )
     try:
         return unspelled(halves[0]), unspelled(halves[1])
     except ValueError as error:
-        raise ValueError(f"load_tokenizer: {place}: {error}") from None
+        raise ValueError(f"load_tokenizer: {origin}: {error}") from None
 
 
 def _text(file: Path) -> str:

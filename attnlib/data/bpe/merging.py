@@ -1,7 +1,7 @@
 """One word from bytes to tokens: join the pair of lowest rank, everywhere, until no pair has one (book: Chapter 4).
 
-A merge is a pair of tokens; its rank is its place in the list that training made. The rank decides, never the place in
-the word: what training joined first is joined first.
+A merge is a pair of tokens; its rank is its index in the list that training made. The pair of lowest rank is joined
+first, wherever it is in the word: words are merged in the order in which training found the merges.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ T = TypeVar("T", int, bytes)
 
 
 class Step(NamedTuple):
-    """One merge: its rank, the pair, and the parts of the word after it."""
+    """One merge of a word: its rank, the pair, and the tokens of the word after this merge."""
 
     rank: int
     pair: Merge
@@ -45,7 +45,7 @@ def lowest_rank(parts: Sequence[bytes], ranks: Mapping[Merge, int]) -> Merge | N
 
 
 def merge_steps(word: bytes, ranks: Mapping[Merge, int]) -> Iterator[Step]:
-    """The merges that a word goes through, one at a time.
+    """The merges of a word, one at a time.
 
     >>> for step in merge_steps(b"there", {(b"h", b"e"): 0, (b"t", b"he"): 1}):
     ...     print(step.rank, step.parts)
@@ -59,7 +59,7 @@ def merge_steps(word: bytes, ranks: Mapping[Merge, int]) -> Iterator[Step]:
 
 
 def merge_word(word: bytes, ranks: Mapping[Merge, int]) -> list[bytes]:
-    """The tokens of a word: what is left when no more pair can be joined.
+    """The tokens of a word: the parts that remain when no pair has a rank.
 
     >>> merge_word(b"there", {(b"h", b"e"): 0, (b"t", b"he"): 1})
     [b'the', b'r', b'e']

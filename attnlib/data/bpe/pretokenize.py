@@ -1,6 +1,6 @@
-"""Cutting text into words first, so that no token reaches from one word into the next (book: Chapter 4).
+"""Cutting text into words first, so that no token spans two words (book: Chapter 4).
 
-The pattern is the one published with GPT-2. A word takes the space before it along; side by side, words are the text.
+The pattern is the one published with GPT-2. A word includes the space before it; joined, the words are the text.
 """
 
 from collections import deque
@@ -12,8 +12,8 @@ PATTERN = (
     r"'(?:[sdmt]|ll|ve|re)"  #     the ends of English contractions: it's, we'll
     r"| ?\p{L}+"  #                letters, with the space before them
     r"| ?\p{N}+"  #                digits and other numbers
-    r"| ?[^\s\p{L}\p{N}]+"  #      all else that can be seen
-    r"|\s+(?!\S)"  #               white space, but for its last character if a word follows
+    r"| ?[^\s\p{L}\p{N}]+"  #      punctuation and other visible characters
+    r"|\s+(?!\S)"  #               white space; its last character is left to a word that follows
     r"|\s+"
 )
 
@@ -31,7 +31,7 @@ def _compiled() -> Any:
 
 
 def split_words(text: str) -> Iterator[str]:
-    r"""The words of the text, in order; nothing is left out.
+    r"""The words of the text, in order; joined together they are the text.
 
     >>> list(split_words("Don't  stop at 12.\n"))
     ['Don', "'t", ' ', ' stop', ' at', ' 12', '.', '\n']
@@ -40,7 +40,7 @@ def split_words(text: str) -> Iterator[str]:
 
 
 def settled_words(text: str) -> Iterator[str]:
-    """The words that stay as they are however the text goes on: all but the last two.
+    """The words that cannot change if more text follows: all but the last two.
 
     The last may grow, and "'" before an l may become "'ll".
 

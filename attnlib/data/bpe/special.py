@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 
 def pattern_of(special: Iterable[str]) -> re.Pattern[str]:
-    """What finds the special tokens in a text; of two that begin alike the longer is found.
+    """A pattern that finds the special tokens in a text; of two that begin alike it finds the longer.
 
     >>> pattern_of(["<end>", "<end>s"]).findall("a<end>b<end>s")
     ['<end>', '<end>s']

@@ -1,7 +1,7 @@
-"""Bytes as text, also bytes that are no text, and nothing is lost (book: Chapter 4).
+"""Bytes as text without loss, even where they are not valid UTF-8 (book: Chapter 4).
 
-A byte that belongs to no character travels as a character that no text has ("surrogateescape") and becomes the same
-byte again when the word is encoded.
+A byte that is not part of a valid character is represented by a reserved character (Python's "surrogateescape"), which
+is turned into the same byte again when the word is encoded.
 """
 
 import codecs
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 
 def texts_of(chunks: Iterable[str] | Iterable[bytes]) -> Iterator[str]:
-    r"""The text of each chunk; a character that is cut in two comes with the chunk that completes it.
+    r"""The text of each chunk; a character that is split between two chunks comes with the second.
 
     >>> list(texts_of([b"n\xc3", b"\xa9", b"\xff"]))
     ['n', 'é', '\udcff', '']
@@ -41,6 +41,6 @@ def _bytes_of(chunk: str | bytes) -> bytes:
         return chunk.encode(errors="surrogateescape")
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"Tokenizer: text must be made of whole characters; got half of one, {chunk[error.start]!r}, at "
+            f"Tokenizer: text must consist of whole characters; got half of one, {chunk[error.start]!r}, at "
             f"{error.start}. Pass the bytes that it was read from."
         ) from None

@@ -1,7 +1,7 @@
-"""From text to numbers and back, losing nothing (book: Chapter 4).
+"""From text to token numbers and back without loss (book: Chapter 4).
 
-Text in any script, bytes that are no text, and streams of either; a special token is one number, whatever the merges
-say.
+It takes text in any script, bytes that are not valid text, and streams of either. A special token is always one number,
+and no merge applies to it.
 """
 
 import codecs
@@ -17,9 +17,9 @@ from attnlib.data.bpe.special import pattern_of
 from attnlib.data.bpe.streams import readable, texts_of
 from attnlib.data.bpe.training import count_words, learn_merges
 
-REMEMBERED = 2048  # words whose numbers are kept at a time: about half a megabyte
-LONGEST_REMEMBERED = 32  # characters; a longer word hardly comes again
-BLOCK = 4_096  # bytes of a file that are looked at together
+REMEMBERED = 2048  # words whose tokens are cached: about half a megabyte
+LONGEST_REMEMBERED = 32  # characters; a longer word is unlikely to be repeated
+BLOCK = 4_096  # bytes of a file that are read at a time
 
 
 class Tokenizer:
@@ -61,11 +61,11 @@ class Tokenizer:
         return list(self._encode(readable(text)))
 
     def encode_ordinary(self, text: str | bytes) -> list[int]:
-        """The numbers of a text in which a special token is text like any other: for text that strangers wrote."""
+        """The numbers of a text in which special tokens are treated as ordinary text, as untrusted input needs."""
         return list(self._encode_words(readable(text)))
 
     def encode_stream(self, chunks: Iterable[str] | Iterable[bytes]) -> Iterator[int]:
-        """The numbers of a text that comes in chunks, cut anywhere, and is never held as a whole.
+        """The numbers of a text that arrives in chunks, split anywhere; the whole text is never in memory.
 
         >>> list(Tokenizer([(b"h", b"e"), (b"t", b"he")]).encode_stream(["t", "he", "n"]))
         [257, 77]
@@ -73,7 +73,7 @@ class Tokenizer:
         longest, held = max(map(len, self.special), default=1), ""
         for text in texts_of(chunks):
             held, done = held + text, 0
-            seen = len(held) - longest + 1  # a special token that begins before here has come to its end
+            seen = len(held) - longest + 1  # a special token that begins before this index is complete
             for match in self._special.finditer(held):
                 if match.start() >= seen:
                     break
@@ -86,7 +86,7 @@ class Tokenizer:
         yield from self._encode(held)
 
     def encode_file(self, path: str | Path) -> Iterator[int]:
-        """The numbers of a file, whatever bytes it has, read block by block."""
+        """The numbers of a file, whatever bytes it contains, read block by block."""
         with open(path, "rb") as file:
             yield from self.encode_stream(iter(lambda: file.read(BLOCK), b""))
 
@@ -95,11 +95,11 @@ class Tokenizer:
         return self.decode_bytes(numbers).decode(errors="replace")
 
     def decode_bytes(self, numbers: Iterable[int]) -> bytes:
-        """The bytes of all tokens side by side: exactly those that were encoded."""
+        """The bytes of all tokens joined together: exactly those that were encoded."""
         return b"".join(map(self.token, numbers))
 
     def decode_stream(self, numbers: Iterable[int]) -> Iterator[str]:
-        """A text for each number, empty while a character is not whole, and at the end what is left.
+        """One text for each number, empty while a character is incomplete; at the end the remaining bytes.
 
         >>> bare = Tokenizer([])
         >>> list(bare.decode_stream(bare.encode("né")))
@@ -149,7 +149,7 @@ class Tokenizer:
 
 
 def train_tokenizer(texts: Iterable[str], n_merges: int, special: Sequence[str] = ()) -> Tokenizer:
-    """A tokenizer with the merges that the texts teach; the special tokens in the texts teach nothing.
+    """A tokenizer with merges learned from the texts; special tokens in the texts are left out.
 
     >>> train_tokenizer(["the then<end>the hen"], 2, ["<end>"]).merges
     ((b'h', b'e'), (b't', b'he'))

@@ -1,7 +1,7 @@
 """Which pairs get a rank: the most frequent pair is joined everywhere, then counted again, and so on (book: Chapter 4).
 
-`learn_merges_by_recounting` is the definition. `learn_merges` gives the same list and counts again only where something
-was joined. Of equally frequent pairs the one with the smaller numbers comes first.
+`learn_merges_by_recounting` is the definition. `learn_merges` gives the same list and counts again only words in which
+a pair was joined. Of equally frequent pairs the one with the smaller numbers comes first.
 """
 
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ Pair = tuple[int, int]
 
 
 def count_words(texts: Iterable[str]) -> Counter[bytes]:
-    """How often each word occurs: training needs no more of the texts.
+    """How often each word occurs: all that training needs of the texts.
 
     >>> count_words(["a b", " b"])
     Counter({b' b': 2, b'a': 1})
@@ -28,7 +28,7 @@ def count_words(texts: Iterable[str]) -> Counter[bytes]:
 
 
 def learn_merges_by_recounting(words: Mapping[bytes, int], n_merges: int) -> list[Merge]:
-    """The definition: count all pairs, join the most frequent one everywhere, again.
+    """The definition: count all pairs, join the most frequent one everywhere, and repeat.
 
     >>> learn_merges_by_recounting({b"the": 2, b"then": 1, b"hen": 1}, 2)
     [(b'h', b'e'), (b't', b'he')]
@@ -51,7 +51,7 @@ def learn_merges_by_recounting(words: Mapping[bytes, int], n_merges: int) -> lis
 
 
 class PairCounts:
-    """How often each pair of numbers stands side by side, kept true while pairs are joined."""
+    """How often each pair of numbers occurs side by side, updated while pairs are joined."""
 
     def __init__(self, words: Mapping[bytes, int]) -> None:
         self.words = [[NUMBER_OF_BYTE[byte] for byte in word] for word in words]
@@ -59,7 +59,7 @@ class PairCounts:
         self.counts: Counter[Pair] = Counter()
         self.where: defaultdict[Pair, set[int]] = defaultdict(
             set
-        )  # the words in which a pair stands, or once stood
+        )  # for each pair the words in which it occurs, or did before a merge
         for i, (parts, times) in enumerate(zip(self.words, self.times, strict=True)):
             for pair in pairwise(parts):
                 self.counts[pair] += times
@@ -68,7 +68,7 @@ class PairCounts:
         heapify(self.queue)
 
     def most_frequent(self) -> Pair | None:
-        """The pair to join next, None if none is left. A count in the queue may be too high, but never too low."""
+        """The pair to join next, or None. Counts in the queue may be outdated: too high, but never too low."""
         while self.queue:
             queued, pair = heappop(self.queue)
             count = self.counts[pair]
@@ -79,7 +79,7 @@ class PairCounts:
         return None
 
     def join(self, pair: Pair, whole: int) -> None:
-        """The pair becomes `whole` in every word; only words that hold it are counted again."""
+        """Replace the pair by `whole` in every word; only words that contain it are counted again."""
         changed = set()
         for i in self.where.pop(pair):
             for old in pairwise(self.words[i]):

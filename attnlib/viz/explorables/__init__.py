@@ -1,15 +1,15 @@
-"""Pictures that a reader can move, each with a question that moving it answers.
+"""Interactive pictures, each with a question that a reader answers by changing it.
 
 from attnlib.viz.explorables import SoftmaxTemperature
 picture = SoftmaxTemperature(tokens, scores)
 viz.explore(picture, alt="What the figure shows where no script runs.")
-picture.scores                       # where the reader has dragged them; setting them moves the picture
+picture.scores                       # as the reader has dragged them; setting them changes the picture
 
 One class and one script each. CONTRIBUTING.md says how to add one.
 """
 
 try:
-    import anywidget  # noqa: F401  asked first, so that its absence is one clear sentence
+    import anywidget  # noqa: F401  first, so that its absence gives one clear message
 except ImportError as error:
     raise ImportError(
         "attnlib.viz.explorables: an explorable needs the package anywidget, which is not installed. "

@@ -1,7 +1,8 @@
-"""What all explorables share: a question, a script in one file, a size, and a figure for where no script runs.
+"""The base of all explorables: a question, a script in one file, a size, and a static figure.
 
-An explorable is a small picture that a reader can move. Its script does the mathematics itself, so it needs no Python
-where it is read; where there is Python, the traits of the object follow the reader's hand.
+An explorable is a small interactive picture. Its script does the mathematics itself, so a web page needs no Python.
+With a running kernel the traits of the Python object follow what the reader changes. The figure is shown where no
+script runs.
 """
 
 from pathlib import Path
@@ -12,26 +13,26 @@ import traitlets
 from matplotlib.figure import Figure
 
 FOLDER = Path(__file__).parent
-LARGEST = 12_000  # bytes of one script, what is shared included
+LARGEST = 12_000  # bytes of one script, including shared.js
 
 
 def script(name: str) -> str:
-    """The ES module of one explorable: what all share, then its own text."""
+    """The ES module of one explorable: the shared code, then its own."""
     return "\n".join((FOLDER / f"{part}.js").read_text(encoding="utf-8") for part in ("shared", name))
 
 
 def style(name: str) -> str:
-    """The style sheet of one explorable: what all share, then its own, if it has one, for inside it alone."""
+    """The style sheet of one explorable: the shared one, then its own, if any, restricted to this explorable."""
     shared, own = FOLDER / "shared.css", FOLDER / f"{name}.css"
     text = shared.read_text(encoding="utf-8")
     return f"{text}\n.xp-{name} {{\n{own.read_text(encoding='utf-8')}}}\n" if own.exists() else text
 
 
 class Explorable(anywidget.AnyWidget):
-    """A picture to move. A subclass sets QUESTION, SIZE, `_esm` and `_css`, adds its traits, and draws `figure`.
+    """An interactive picture. A subclass sets QUESTION, SIZE, `_esm` and `_css`, adds its traits, and draws `figure`.
 
-    QUESTION   one sentence, the title: what a reader finds out by moving it
-    SIZE       pixels in height, on a wide page and on a telephone, kept free until the script has run
+    QUESTION   one sentence, the title: the question that a reader answers with it
+    SIZE       height in pixels, on a wide page and on a phone, reserved until the script has run
     """
 
     QUESTION: ClassVar[str]
@@ -52,7 +53,7 @@ class Explorable(anywidget.AnyWidget):
         return f"{type(self).__name__}: {self.question}"
 
     def figure(self) -> Figure:
-        """The present state, drawn by matplotlib from `attnlib.reference`."""
+        """The current state as a static figure, computed with `attnlib.reference`."""
         raise NotImplementedError(
             f"{type(self).__name__}.figure: every explorable draws its own static figure."
         )

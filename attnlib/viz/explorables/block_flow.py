@@ -17,7 +17,7 @@ D_HEAD = 64
 
 
 class Step(NamedTuple):
-    """One step: which part it belongs to, what it computes, the shape of that, what it learns and multiplies."""
+    """One step of a block: its layer, its name, the shape of its result, its parameters and multiply-adds."""
 
     part: str
     name: str
@@ -27,7 +27,7 @@ class Step(NamedTuple):
 
 
 def flow(n: int, d: int, inside: int) -> list[Step]:
-    """From the stream to the stream, for n tokens of width d and a feed-forward network `inside` times as wide.
+    """All steps of a block, for n tokens of width d and a feed-forward network `inside` times as wide.
 
     >>> steps = flow(n=16, d=768, inside=4)
     >>> sum(step.parameters for step in steps)
@@ -69,7 +69,7 @@ class BlockFlow(Explorable):
         return proposal["value"]
 
     def steps(self) -> list[Step]:
-        """Every step at the present sizes."""
+        """All steps at the current sizes."""
         return flow(self.n, self.d_model, self.inside)
 
     def shares(self) -> tuple[float, float]:

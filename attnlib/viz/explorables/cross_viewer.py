@@ -1,6 +1,6 @@
-"""Where a translator looks in the source for each word that it says, beside the words that it truly translates.
+"""The cross-attention of a translator for each target word, beside the true word alignment.
 
-The book looks at such weights in eq-cross-projections (Chapter 4), and measures them by eq-aer (Chapter 1).
+The book shows such weights in eq-cross-projections (Chapter 4), and measures them by eq-aer (Chapter 1).
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from attnlib.viz.explorables.lines import draw_lines, shares
 
 
 class CrossViewer(Explorable):
-    """The words said on the left, the source on the right, a line for each weight; what to look at can be chosen."""
+    """Target words on the left, source words on the right, a line for each weight of the chosen head."""
 
     QUESTION = "Where does it look to say the next word?"
     SIZE = (600, 640)
@@ -30,7 +30,7 @@ class CrossViewer(Explorable):
     sentence = traitlets.Int(0, min=0).tag(sync=True)
     layer = traitlets.Int(0, min=0).tag(sync=True)
     head = traitlets.Int(0, min=0).tag(sync=True)
-    word = traitlets.Int(0, min=0, help="0 is all words said, 1 the first").tag(sync=True)
+    word = traitlets.Int(0, min=0, help="0 is all target words, 1 the first").tag(sync=True)
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A tree of eight texts: what greedy, a beam and a draw make of the same probabilities.
+"""A tree of eight texts: greedy decoding, beam search and sampling with the same probabilities.
 
 Chapter 4 derives it (what-to-say-next); the numbers are those of `attnlib.beam`.
 """
@@ -19,16 +19,16 @@ from attnlib.viz.explorables.base import Explorable, script, style
 from attnlib.viz.style import INK, PALETTE
 
 STEPS = 3
-TEXTS = list(product((0, 1), repeat=STEPS))  # of each step 0, the upper word, or 1
+TEXTS = list(product((0, 1), repeat=STEPS))  # at each step 0, the upper word, or 1, the lower
 
 
 def place(node: Sequence[int]) -> int:
-    """Where a node's probability stands in the list: level by level, from above."""
+    """The index of a node's probability in the list: level by level, from the top."""
     return 2 ** len(node) - 1 + sum(bit << i for i, bit in enumerate(reversed(node)))
 
 
 class DecodingTree(Explorable):
-    """Two words at each of three steps; how probable the upper one is may be dragged."""
+    """Two words at each of three steps; the probability of the upper one can be dragged."""
 
     QUESTION = "When does the likeliest next word not belong to the likeliest text?"
     SIZE = (402, 703)
@@ -59,7 +59,7 @@ class DecodingTree(Explorable):
         )
 
     def next_log_probs(self, prefix: Array) -> Float[Array, "b 2"]:
-        """Of the upper and the lower word; a prefix begins with one token that says nothing."""
+        """The log-probabilities of the upper and the lower word; the first token of a prefix is ignored."""
         upper = np.array([self.upper[place(row[1:])] for row in prefix.tolist()])
         return np.log(np.stack([upper, 1 - upper], axis=1))
 
@@ -67,15 +67,17 @@ class DecodingTree(Explorable):
         return " ".join(self.words[step][bit] for step, bit in enumerate(node))
 
     def said(self, width: int) -> Hypothesis:
-        """By a beam; of width one it is greedy."""
-        return beam_search(self.next_log_probs, np.zeros((1, 1), int), width=width, max_tokens=STEPS)[0][0]
+        """The text that beam search finds; with width 1 it is greedy decoding."""
+        return beam_search(self.next_log_probs, np.zeros((1, 1), int), width=width, max_new_tokens=STEPS)[0][
+            0
+        ]
 
     def best(self) -> Hypothesis:
-        """The likeliest of all."""
-        return exact_search(self.next_log_probs, np.zeros((1, 1), int), max_tokens=STEPS)[0]
+        """The likeliest text."""
+        return exact_search(self.next_log_probs, np.zeros((1, 1), int), max_new_tokens=STEPS)[0]
 
     def probabilities(self, temperature: float = 1.0) -> Float[Array, "8"]:
-        """Of the eight texts, when each word is drawn at this temperature."""
+        """The probabilities of the eight texts if each word is sampled at this temperature."""
         P = [
             softmax_with_temperature(self.next_log_probs(np.array([[0, *text[:step]]]))[0], temperature)[bit]
             for text in TEXTS
@@ -112,7 +114,7 @@ class DecodingTree(Explorable):
 
 
 def height(node: Sequence[int]) -> float:
-    """Where a node is drawn: in the middle of the texts that begin with it, the first on top."""
+    """The vertical coordinate of a node: the middle of the texts that begin with it, the first on top."""
     size = 2 ** (STEPS - len(node))
     first = size * sum(bit << i for i, bit in enumerate(reversed(node)))
     return -(first + (size - 1) / 2)

@@ -1,4 +1,4 @@
-"""Float formats: what is stored of a number, bit by bit, and how far it is to the next ones.
+"""Float formats: the stored bits of a number, and the distance to its neighbours in the format.
 
 The book derives it in eq-spacing and eq-stored (Chapter 5).
 """
@@ -18,11 +18,11 @@ from attnlib.viz.style import INK, PALETTE
 
 FORMATS = {"float32": floats.FLOAT32, "float16": floats.FLOAT16, "bfloat16": floats.BFLOAT16}
 PARTS = ("sign", "power of two", "digits")
-MOST = 1e40  # in size, of what can be asked
+MOST = 1e40  # the largest number that can be entered, in absolute value
 
 
 class FloatFormats(Explorable):
-    """A number and a format to choose; its bits, what is stored, and the numbers beside it follow."""
+    """For a chosen number and format: the bits, the stored value, and the neighbouring numbers."""
 
     QUESTION = "Which numbers does a format hold, and what becomes of yours?"
     SIZE = (560, 528)
@@ -32,7 +32,7 @@ class FloatFormats(Explorable):
     format = traitlets.Enum(tuple(FORMATS), "bfloat16").tag(sync=True)
 
     def stored(self, x: float | None = None) -> float:
-        """What the format keeps of a number, or of the present one."""
+        """The value that the format stores for x, by default for the current number."""
         return float(floats.stored(np.array(self.x if x is None else x), FORMATS[self.format]))
 
     def bits(self) -> tuple[str, str, str]:
@@ -47,7 +47,7 @@ class FloatFormats(Explorable):
             return (y, inner) if y < 0 else (inner, y)
 
         def toward(end: float) -> float:
-            """Half a spacing on, or, where the spacing halves, a little more than a quarter."""
+            """A step of half a spacing; where the spacing halves, of a little more than a quarter."""
             step = float(floats.spacing(np.array(y), format))
             nearer = self.stored(y + math.copysign(0.26 * step, end))
             return nearer if nearer != y else self.stored(y + math.copysign(0.51 * step, end))

@@ -1,6 +1,6 @@
-"""The heads of a trained model: who looks at whom, head by head, from weights that an experiment stored.
+"""The attention weights of a trained model, head by head, as an experiment stored them.
 
-The book looks at such heads in eq-mean-distance and eq-entropy (Chapters 1 to 3).
+The book shows such heads in eq-mean-distance and eq-entropy (Chapters 1 to 3).
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class HeadViewer(Explorable):
         truths = [[-1] * n for _ in texts] if truths is None else truths
         if weights.ndim != 5 or weights.shape[0] != len(texts) or {len(t) for t in (*texts, *truths)} != {n}:
             raise ValueError(
-                "HeadViewer: each text needs weights (layers, heads, n, n) for its n tokens, and a place or -1 "
+                "HeadViewer: each text needs weights (layers, heads, n, n) for its n tokens, and a position or -1 "
                 f"for each; got weights {weights.shape} and texts of {[len(text) for text in texts]} tokens."
             )
         super().__init__(
@@ -51,11 +51,11 @@ class HeadViewer(Explorable):
         )  # fmt: skip
 
     def chosen(self) -> Float[Array, "n n"]:
-        """The weights of the text, layer and head that are shown now."""
+        """The weights of the chosen text, layer and head."""
         return shares(self.hundredths[self.text][self.layer][self.head])
 
     def mean_entropy(self) -> float:
-        """The entropy of the chosen head's rows, on average."""
+        """The mean entropy of the chosen head's rows."""
         return float(entropy(self.chosen()).mean())
 
     def figure(self) -> Figure:

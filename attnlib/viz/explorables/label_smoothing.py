@@ -1,4 +1,4 @@
-"""Label smoothing: the loss of one token over the confidence in it, and where its least lies.
+"""Label smoothing: the loss of one token as a function of its confidence, and its minimum.
 
 The book derives it in eq-smoothed-target and eq-gap (Chapter 5).
 """
@@ -14,11 +14,11 @@ from attnlib.reference.losses import smoothed_cross_entropy
 from attnlib.viz.explorables.base import Explorable, script, style
 from attnlib.viz.style import INK, PALETTE
 
-MOST = 4  # nats that the picture shows
+MOST = 4  # the largest loss that is shown, in nats
 
 
 class LabelSmoothing(Explorable):
-    """A share, a number of tokens and a confidence to move; the loss and its least follow."""
+    """For a chosen epsilon, number of tokens and confidence: the loss and its minimum."""
 
     QUESTION = "How sure does a smoothed label want a model to be?"
     SIZE = (450, 425)
@@ -36,11 +36,11 @@ class LabelSmoothing(Explorable):
         super().__init__(epsilon=float(epsilon), vocab=vocab, confidence=float(confidence))
 
     def best(self) -> float:
-        """The confidence at which the loss is least."""
+        """The confidence at which the loss is minimal."""
         return 1 - self.epsilon + self.epsilon / self.vocab
 
     def gap(self) -> float:
-        """How far the right score stands above the others there."""
+        """The difference between the right score and the others at the minimum."""
         if not self.epsilon:
             return math.inf
         return math.log((self.vocab * (1 - self.epsilon) + self.epsilon) / self.epsilon)

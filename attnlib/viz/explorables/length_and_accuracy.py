@@ -15,7 +15,7 @@ from attnlib.viz.style import INK, PALETTE
 
 
 class LengthAndAccuracy(Explorable):
-    """A length and a level to move over measured curves, of four models at most."""
+    """A length and a level to choose on measured curves of at most four models."""
 
     QUESTION = "From which length on does each model lose its way?"
     SIZE = (660, 680)
@@ -36,7 +36,7 @@ class LengthAndAccuracy(Explorable):
         trained: int,
         length: int,
     ) -> None:
-        """`curves` has for each model the shares of right words ("token") and right sentences ("exact") by length."""
+        """`curves` has for each model the shares of correct words ("token") and sentences ("exact") by length."""
         if length not in lengths:
             raise ValueError(
                 f"LengthAndAccuracy: length must be one that was measured; got {length}. "

@@ -1,6 +1,6 @@
-"""What two explorables of trained heads share: words in two columns, and a line between them for each weight.
+"""Words in two columns with a line for each attention weight, for two explorables.
 
-The heads of eq-entropy (Chapter 2) are drawn so, and the cross-attention of eq-cross-projections (Chapter 4).
+They show the heads of eq-entropy (Chapter 2) and the cross-attention of eq-cross-projections (Chapter 4).
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ FAINT = 0.005  # a weight below this has no line
 
 
 def shares(hundredths: Sequence[Sequence[int]]) -> Float[Array, "m n"]:
-    """Weights that were stored in hundredths; each row is summed to one again."""
+    """Weights from stored hundredths; each row is scaled to sum to one."""
     rows = np.array(hundredths, dtype=float)
     return rows / rows.sum(axis=-1, keepdims=True)
 
@@ -31,7 +31,7 @@ def draw_lines(
     title: str = "",
     room: float = 0.2,
 ) -> Figure:
-    """A line for each weight of P from a word on the left to one on the right; of one word `only`, or of all for 0."""
+    """A line for each weight of P, from left to right; only for the left word number `only`, or for all if it is 0."""
     tall = max(len(left), len(right))
     fig, ax = plt.subplots(figsize=(4.6, 0.28 * tall + 0.6))
     for words, x, side in ((left, -0.04, "right"), (right, 1.04, "left")):

@@ -1,4 +1,4 @@
-"""Masks painted by hand: who may look where, and what is written into the places where nobody may look.
+"""Masks painted by hand: which query may attend to which key, and what fills the hidden scores.
 
 The book derives it in eq-masked-scores, eq-causal-mask, eq-padding-mask and eq-window-mask (Chapter 2).
 """
@@ -25,9 +25,9 @@ FORMATS = ("float32", "float16")
 def weights_in(
     scores: Float[Array, "n n"], mask: Bool[Array, "n n"], fill: str, dtype: str
 ) -> Float[Array, "n n"]:
-    """The weights, if hidden scores are replaced by a fill and scores and weights are kept in a format.
+    """The weights if hidden scores are replaced by a fill, and scores and weights are stored in this dtype.
 
-    The softmax itself has more digits, as in fast kernels. A row of minus infinities is NaN there.
+    The softmax itself is computed with more digits, as in fast kernels. A row of minus infinities becomes NaN.
 
     >>> S, seen = np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([[True, False], [False, False]])
     >>> weights_in(S, seen, "billion", "float16")
@@ -44,7 +44,7 @@ def weights_in(
 
 
 class MaskPainter(Explorable):
-    """A table of weights whose places can be opened and closed, and four things to do with what is closed."""
+    """A table of weights whose entries can be shown or hidden, and four ways to fill hidden scores."""
 
     QUESTION = "Who may look where, and what do the others get?"
     SIZE = (458, 580)
@@ -78,7 +78,7 @@ class MaskPainter(Explorable):
         self.mask = self.ruled().tolist()
 
     def ruled(self) -> Bool[Array, "n n"]:
-        """The mask that the chosen rules make together."""
+        """The mask of all chosen rules together."""
         n = len(self.tokens)
         made = {
             "causal": causal_mask(n),
@@ -88,7 +88,7 @@ class MaskPainter(Explorable):
         return combine_masks(np.ones((n, n), dtype=bool), *(made[rule] for rule in self.rules))
 
     def weights(self) -> Float[Array, "n n"]:
-        """The weights under the mask as it is painted now."""
+        """The weights under the current mask."""
         return weights_in(np.array(self.scores), np.array(self.mask), self.fill, self.format)
 
     def figure(self) -> Figure:
@@ -97,7 +97,7 @@ class MaskPainter(Explorable):
         heatmap(np.array(self.mask) * 1.0, rows=self.tokens, columns=self.tokens, ax=left, values=False)
         heatmap(np.nan_to_num(P), rows=self.tokens, columns=self.tokens, ax=right)
         for text, weight in zip(right.texts, P.ravel(), strict=True):
-            text.set_text(f"{weight:.2f}")  # NaN is written, not drawn
+            text.set_text(f"{weight:.2f}")  # a NaN has no colour, but its text is shown
         left.set_xlabel("who may look where")
         right.set_xlabel(f"weights, {self.format}")
         return fig

@@ -1,4 +1,4 @@
-"""Merges on a reader's own text: what it is cut into when only the first merges of a list are known.
+"""The tokens of a reader's own text when only the first merges of a list are known.
 
 Chapter 4 derives it; the numbers are those of a `Tokenizer` with the same merges.
 """
@@ -16,7 +16,7 @@ from attnlib.data.bpe.tokenizer import Tokenizer
 from attnlib.viz.explorables.base import Explorable, script, style
 from attnlib.viz.style import INK, PALETTE
 
-LONGEST = 60  # characters: what fits the picture
+LONGEST = 60  # characters that fit the picture
 
 
 def readable(token: bytes) -> str:
@@ -32,7 +32,7 @@ def readable(token: bytes) -> str:
 
 
 class MergeSteps(Explorable):
-    """The tokens of a text, with their numbers, for as many merges as one likes."""
+    """The tokens of a text, with their numbers, for a chosen number of merges."""
 
     QUESTION = "How many merges does it take to halve the length of your text?"
     SIZE = (311, 449)
@@ -63,13 +63,13 @@ class MergeSteps(Explorable):
         return proposal["value"]
 
     def tokenizer(self, known: int | None = None) -> Tokenizer:
-        """With as many merges as are known now."""
+        """The tokenizer with the first `known` merges, by default as many as are chosen."""
         first = self.pairs[: self.known if known is None else known]
         halves = [pair.split(" ") for pair in first]
         return Tokenizer([(unspelled(left), unspelled(right)) for left, right in halves])
 
     def tokens(self, known: int | None = None) -> list[bytes]:
-        """What the text is cut into."""
+        """The tokens of the text."""
         tokenizer = self.tokenizer(known)
         return [tokenizer.token(number) for number in tokenizer.encode(self.text)]
 

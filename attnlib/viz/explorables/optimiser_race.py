@@ -1,7 +1,7 @@
-"""Three rules from the same start in the same valley: SGD, momentum and Adam, each with a rate that one chooses.
+"""Three optimisers from the same start on the same quadratic loss: SGD, momentum and Adam, with chosen rates.
 
-The book has the rules in eq-sgd, eq-momentum and eq-adam (Chapter 5). The valley can be made steeper, and turned; its
-start turns with it, so that nothing changes but the two numbers in which a place is written.
+The book has the rules in eq-sgd, eq-momentum and eq-adam (Chapter 5). The loss can be made steeper. It can be rotated
+together with the start, which changes nothing but the coordinates.
 """
 
 import math
@@ -22,7 +22,7 @@ LEVELS = (1, 3, 5, 7, 9)  # where the lines of equal loss cross the flat directi
 
 
 class OptimiserRace(Explorable):
-    """Where SGD, momentum and Adam come to, for rates and a valley that one can change."""
+    """The paths of SGD, momentum and Adam for chosen rates and a chosen quadratic loss."""
 
     QUESTION = "Which rule comes nearest to the lowest point, and does it still when the valley turns?"
     SIZE = (695, 840)
@@ -39,7 +39,7 @@ class OptimiserRace(Explorable):
         return np.array([[c, -s], [s, c]])
 
     def paths(self) -> dict[str, Float[Array, "steps 2"]]:
-        """The places of each rule, the start first."""
+        """The points that each rule visits, the start first."""
         R = self.turned()
         curves, first = R @ np.diag([1.0, self.steep]) @ R.T, R @ np.array(START)
         rules = {

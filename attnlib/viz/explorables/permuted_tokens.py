@@ -1,4 +1,4 @@
-"""Words that change places: weights and outputs move along, unless a position or a mask holds them.
+"""Words in another order: weights and outputs move with them, unless positions or a mask are added.
 
 The book derives it in eq-permutation, eq-permuted-weights and eq-permuted-output (Chapter 2). One layer without
 projections and without a scale, so that every number can be checked by hand.
@@ -49,13 +49,13 @@ class PermutedTokens(Explorable):
         super().__init__(tokens=list(tokens), X=X.tolist(), order=order, position=position, mask=mask)
 
     def outputs(self, order: Sequence[int]) -> tuple[Float[Array, "n n"], Float[Array, "n 2"]]:
-        """The weights and the outputs of the tokens in an order, under the present position and mask."""
+        """The weights and the outputs of the tokens in an order, under the current position and mask."""
         H = np.array(self.X)[list(order)] + self.position * np.arange(len(order))[:, None]
         O, cache = attend(H @ H.T, H, causal_mask(len(H)) if self.mask == "causal" else None)
         return cache.P, O
 
     def gaps(self) -> Float[Array, "n"]:
-        """For each token, how far its output is from the one that it had in the order of the start."""
+        """For each token, the distance of its output from the one in the original order."""
         first, now = self.outputs(range(len(self.tokens)))[1], self.outputs(self.order)[1]
         return abs(now - first[self.order]).max(axis=-1)[np.argsort(self.order)]
 

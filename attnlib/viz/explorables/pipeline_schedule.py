@@ -1,4 +1,4 @@
-"""Pipeline schedules: which worker computes what at which tick, how long it waits, and what it keeps.
+"""Pipeline schedules: which worker computes what at each tick, how long it waits, and what it keeps.
 
 The book derives it in eq-bubble (Chapter 5).
 """
@@ -14,12 +14,12 @@ from attnlib.shapes import Array, Int
 from attnlib.viz.explorables.base import Explorable, script, style
 from attnlib.viz.style import PALETTE
 
-SCHEDULES = {"GPipe": pipeline.all_then_all, "1F1B": pipeline.one_by_one}
+SCHEDULES = {"GPipe": pipeline.gpipe, "1F1B": pipeline.one_f_one_b}
 MOST = 2 * (16 + 8 - 1)  # ticks
 
 
 class PipelineSchedule(Explorable):
-    """A schedule, a number of workers and one of micro-batches to choose; who does what, and what waits, follows."""
+    """For a chosen schedule, number of workers and of micro-batches: the table of tasks, and the waiting time."""
 
     QUESTION = "Who computes what when, and who waits?"
     SIZE = (519, 470)
@@ -43,7 +43,7 @@ class PipelineSchedule(Explorable):
         return pipeline.kept(self.table()).tolist()
 
     def figure(self) -> Figure:
-        """Both schedules, since without a script neither can be chosen."""
+        """Both schedules, because in a static figure none can be chosen."""
         fig, axes = plt.subplots(
             2, 1, figsize=(8.0, 1.2 + 0.6 * self.workers), sharex=True, layout="constrained"
         )

@@ -1,4 +1,4 @@
-"""Query, keys and values in the plane: where the query points decides where, within the hull, the output lies.
+"""Query, keys and values in the plane: the query decides where in the convex hull of the values the output is.
 
 The book derives it in eq-attend and proves the hull in Theorem 1.1 (Chapter 1).
 """
@@ -39,7 +39,7 @@ class QueryInThePlane(Explorable):
         super().__init__(tokens=list(tokens), K=K.tolist(), V=V.tolist(), q=q.tolist())
 
     def output(self) -> tuple[Float[Array, "n"], Float[Array, "2"]]:
-        """The weights and the output of the query as it lies now."""
+        """The weights and the output of the current query."""
         O, cache = attend(np.array([self.q]) @ np.array(self.K).T, np.array(self.V))
         return cache.P[0], O[0]
 

@@ -1,4 +1,4 @@
-"""Schedules: the rate of each step, how far all steps can go together, and how many of them are long ones.
+"""Learning-rate schedules: the rate of each step, the sum of all rates, and the share of high ones.
 
 The book derives them in eq-warmup-schedule and eq-cosine-schedule (Chapter 5).
 """
@@ -12,12 +12,12 @@ from attnlib.viz.explorables.base import Explorable, script, style
 from attnlib.viz.style import INK, PALETTE
 
 KINDS = ("constant", "line", "cosine", "root", "stable, then down")
-MOST_STEPS, LARGEST_PEAK = 200, 0.01  # what the picture has room for
-HALF = 0.5 - 1e-9  # of the peak, whatever the last bit says
+MOST_STEPS, LARGEST_PEAK = 200, 0.01  # limits of the picture
+HALF = 0.5 - 1e-9  # of the peak, with a margin for rounding
 
 
 class ScheduleDesigner(Explorable):
-    """A kind of end, a warmup, a peak, a last share and a length to choose; the rates and their sum follow."""
+    """For a chosen decay, warmup, peak, last share and length: the rates and their sum."""
 
     QUESTION = "Where does a schedule spend its steps?"
     SIZE = (523, 496)
@@ -30,7 +30,7 @@ class ScheduleDesigner(Explorable):
     last = traitlets.Float(0.0, min=0, max=1).tag(sync=True)
 
     def rates(self, kind: str = "") -> list[float]:
-        """The rate of each step, with this kind of end or with the present one."""
+        """The rate of each step, with this kind of decay, by default the chosen one."""
         steps, warmup = self.steps, min(self.warmup, self.steps)
         rules = {
             "constant": lambda i: schedules.constant(i, warmup, self.peak),
@@ -44,7 +44,7 @@ class ScheduleDesigner(Explorable):
         return [rules[kind or self.kind](i) for i in range(steps)]
 
     def total(self) -> float:
-        """The sum of all rates: how far a number can go that every step moves by its rate the same way."""
+        """The sum of all rates: how far a parameter moves if each step moves it by the rate in one direction."""
         return sum(self.rates())
 
     def high(self) -> float:

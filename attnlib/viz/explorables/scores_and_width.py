@@ -1,7 +1,7 @@
-"""Scores and width: how far dot products of random vectors spread, and why the root of d_k is the scale.
+"""Scores and width: the spread of dot products of random vectors, and why they are divided by the root of d_k.
 
-The book derives it in eq-dot-variance and eq-scaled-variance (Chapter 1). The random numbers are drawn in the page, so
-Python draws the same ones: the i-th depends on the seed and on i alone.
+The book derives it in eq-dot-variance and eq-scaled-variance (Chapter 1). The page and Python draw the same random
+numbers: the i-th depends only on the seed and on i.
 """
 
 import math
@@ -22,7 +22,7 @@ EDGES = np.arange(-64, 65, 2)
 
 
 def uniforms(seed: int, count: int) -> Float[Array, "count"]:
-    """Numbers in (0, 1): a counter, multiplied and stirred in 32 bits (the finaliser of mulberry32)."""
+    """Numbers in (0, 1): a counter, hashed in 32 bits (the finaliser of mulberry32)."""
     counter = np.arange(1, count + 1, dtype=np.uint32)
     a = np.uint32(seed) + counter * np.uint32(0x6D2B79F5)
     t = (a ^ (a >> 15)) * (a | 1)
@@ -38,7 +38,7 @@ def normals(seed: int, count: int) -> Float[Array, "count"]:
 
 
 class ScoresAndWidth(Explorable):
-    """Random queries and keys whose width and scale can be changed; scores and weights follow."""
+    """Random queries and keys whose width and scale can be chosen, with their scores and weights."""
 
     QUESTION = "Which division keeps the weights the same, however long the vectors are?"
     SIZE = (390, 590)

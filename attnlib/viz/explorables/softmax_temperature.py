@@ -1,4 +1,4 @@
-"""Softmax and temperature: one score moves all the weights, and the temperature decides how far.
+"""Softmax and temperature: one score changes all weights, and the temperature decides how much.
 
 The book derives it in eq-softmax, eq-temperature, eq-entropy and eq-softmax-jacobian (Chapter 1).
 """
@@ -18,7 +18,7 @@ from attnlib.viz.style import PALETTE
 
 
 class SoftmaxTemperature(Explorable):
-    """Scores and a temperature to move; weights, entropy and Jacobian follow."""
+    """For chosen scores and temperature: the weights, their entropy and the Jacobian."""
 
     QUESTION = "What do one score and the temperature do to all the weights?"
     SIZE = (320, 610)
@@ -39,7 +39,7 @@ class SoftmaxTemperature(Explorable):
         )
 
     def weights(self) -> Float[Array, "n"]:
-        """The weights of the scores as they stand now."""
+        """The weights of the current scores."""
         return softmax_with_temperature(np.array(self.scores), self.temperature)
 
     def figure(self) -> Figure:

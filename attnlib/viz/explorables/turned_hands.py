@@ -1,7 +1,7 @@
-"""A query and a key turned to their places, pair by pair, as hands of clocks; and the score at every distance.
+"""Rotary positions: a query and a key rotated to their positions, pair by pair, and the score at every distance.
 
-The book derives it in eq-relative (Chapter 4). The words say nothing here: all keys are alike, and the
-query is a key that was turned back by `look` places.
+The book derives it in eq-relative (Chapter 4). There are no words: all keys are equal, and the query
+is a key that was rotated back by `look` positions. Each pair of coordinates is drawn as the hand of a clock.
 """
 
 import matplotlib.pyplot as plt
@@ -15,11 +15,11 @@ from attnlib.shapes import Array, Float
 from attnlib.viz.explorables.base import Explorable, script, style
 from attnlib.viz.style import PALETTE
 
-SPAN = 24  # the farthest key that is shown, in places before the query
+SPAN = 24  # the farthest key that is shown, in positions before the query
 
 
 class TurnedHands(Explorable):
-    """A query that looks back a few places, wherever it stands, with as many hands and as slow ones as one likes."""
+    """A query that attends a few positions back, wherever it is; number and speed of the rotations to choose."""
 
     QUESTION = "Which keys does a query take for the one three places back?"
     SIZE = (417, 745)
@@ -31,13 +31,13 @@ class TurnedHands(Explorable):
     pairs = traitlets.Int(4, min=1, max=6).tag(sync=True)
     base = traitlets.Float(10_000.0, min=3, max=100_000).tag(sync=True)
 
-    def turned(self, places: Float[Array, "n"], back: float = 0.0) -> Float[Array, "n d"]:
-        """Hands that point the same way before they are turned: those of keys, or, turned back, of queries."""
-        alike = np.tile([1.0, 0.0], (len(places), self.pairs))
-        return rotary(rotary(alike, np.full(len(places), -back), self.base), places, self.base)
+    def turned(self, positions: Float[Array, "n"], back: float = 0.0) -> Float[Array, "n d"]:
+        """Equal vectors rotated by the angles of their positions, and back by those of `back`: keys, or queries."""
+        alike = np.tile([1.0, 0.0], (len(positions), self.pairs))
+        return rotary(rotary(alike, np.full(len(positions), -back), self.base), positions, self.base)
 
     def scores(self) -> Float[Array, "keys"]:
-        """The query's scores with the keys 0, 1, 2 ... places before it, as shares of the largest possible."""
+        """The query's scores with the keys 0, 1, 2 ... positions before it, as shares of the largest possible score."""
         q = self.turned(np.array([float(self.place)]), float(self.look))
         K = self.turned(self.place - np.arange(SPAN + 1.0))
         return (q @ K.T)[0] / self.pairs

@@ -7,7 +7,7 @@ from torch.nn.utils import parametrize
 
 from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT
-from attnlib.nn.bare import bare
+from attnlib.nn.direct_calls import with_direct_calls
 
 VOCAB, N = 17, 5
 LLAMA = {
@@ -34,7 +34,7 @@ def model(**options):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_numbers_with_a_cache_and_without(kind):
     whole, tokens = model(**KINDS[kind]), torch.randint(VOCAB, (1, N))
-    light, kv_cache = bare(whole), whole.new_kv_cache()
+    light, kv_cache = with_direct_calls(whole), whole.new_kv_cache()
     with torch.no_grad():
         expected = whole(tokens)
         assert torch.equal(light(tokens), expected)
@@ -45,7 +45,7 @@ def test_the_same_numbers_with_a_cache_and_without(kind):
 def test_parameters_are_shared_and_the_model_stays_as_it_was():
     whole, tokens = model(), torch.randint(VOCAB, (1, N))
     before = list(whole.state_dict()), repr(whole)
-    light = bare(whole)
+    light = with_direct_calls(whole)
     with torch.no_grad():
         for W in whole.parameters():
             W.mul_(1.5)
@@ -55,7 +55,7 @@ def test_parameters_are_shared_and_the_model_stays_as_it_was():
 
 
 def test_the_way_to_a_plain_part_leads_past_torch(monkeypatch):
-    light, calls = bare(model()), []
+    light, calls = with_direct_calls(model()), []
     called = nn.Module._call_impl
     monkeypatch.setattr(
         nn.Module, "__call__", lambda self, *a, **k: calls.append(type(self)) or called(self, *a, **k)
@@ -70,7 +70,7 @@ def test_the_way_to_a_plain_part_leads_past_torch(monkeypatch):
 def test_a_hook_is_heard(name):
     whole, heard = model(), []
     whole.get_submodule(name).register_forward_hook(lambda *told: heard.append(name))
-    bare(whole).forward(torch.randint(VOCAB, (1, N)))
+    with_direct_calls(whole).forward(torch.randint(VOCAB, (1, N)))
     assert heard == [name]
 
 
@@ -80,7 +80,7 @@ def test_a_hook_for_all_modules_is_heard():
         lambda layer, *told: heard.append(type(layer).__name__)
     )
     try:
-        bare(whole).forward(torch.randint(VOCAB, (1, N)))
+        with_direct_calls(whole).forward(torch.randint(VOCAB, (1, N)))
     finally:
         hook.remove()
     assert heard.count("Linear") == 1 + 2 * 6 and heard.count("Block") == 2
@@ -113,5 +113,5 @@ def test_a_part_that_is_no_longer_torch_s_own_is_called_as_before(change):
     whole, tokens = model(), torch.randint(VOCAB, (1, N))
     before = whole(tokens)
     change(whole.blocks[0].attention)
-    after = bare(whole).forward(tokens)
+    after = with_direct_calls(whole).forward(tokens)
     assert torch.equal(after, whole(tokens)) and not torch.allclose(after, before)

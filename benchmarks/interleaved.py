@@ -1,4 +1,4 @@
-"""Measuring in turns: every contestant works once in each round, so that all meet the same noise."""
+"""Interleaved measurements of time: each candidate runs once in each round, so that all have the same noise."""
 
 import statistics
 import time
@@ -9,25 +9,25 @@ Work = Callable[[], Any]
 
 
 def in_turns(
-    contestants: Mapping[str, Work], rounds: int, clock: Callable[[], float] = time.perf_counter
+    candidates: Mapping[str, Work], rounds: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, list[float]]:
-    """Seconds of every contestant in every round, after two rounds that do not count.
+    """Seconds of each candidate in each round, after two rounds of warmup.
 
-    The order turns with the rounds, so that nobody always follows the same neighbour.
+    The order rotates from round to round, so that no candidate always runs after the same one.
     """
-    names, seconds = list(contestants), {name: [] for name in contestants}
-    for turn in range(-2, rounds):
-        start = turn % len(names)
+    names, seconds = list(candidates), {name: [] for name in candidates}
+    for round_ in range(-2, rounds):
+        start = round_ % len(names)
         for name in names[start:] + names[:start]:
             started = clock()
-            contestants[name]()
-            if turn >= 0:
+            candidates[name]()
+            if round_ >= 0:
                 seconds[name].append(clock() - started)
     return seconds
 
 
 def summary(seconds: Mapping[str, list[float]]) -> dict[str, dict[str, float]]:
-    """For each contestant the median and the least time in milliseconds."""
+    """The median and the least time of each candidate, in milliseconds."""
     return {
         name: {"median_ms": digits(1e3 * statistics.median(times)), "least_ms": digits(1e3 * min(times))}
         for name, times in seconds.items()
@@ -43,5 +43,5 @@ def ratio(seconds: Mapping[str, list[float]], one: str, other: str) -> dict[str,
 
 
 def digits(number: float) -> float:
-    """Three digits: more would be noise."""
+    """Rounded to three digits, because more would be noise."""
     return float(f"{number:.3g}")

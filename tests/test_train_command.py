@@ -7,7 +7,7 @@ import torch
 
 from attnlib import generate
 from attnlib.train import __main__ as train
-from attnlib.train import own
+from attnlib.train import pretraining
 from attnlib.train.checkpoint import load_checkpoint
 
 TEXT = "".join(f"def f_{i % 7}(x):\n    return x + {i % 5}\n\n" for i in range(500))
@@ -17,8 +17,8 @@ QUICK = ["--depth", "1", "--steps"]
 @pytest.fixture(autouse=True)
 def as_a_user(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(own, "N", 16)  # rows so short that a step takes no time
-    monkeypatch.setattr(own, "BATCH", 2)
+    monkeypatch.setattr(pretraining, "N", 16)  # rows so short that a step takes no time
+    monkeypatch.setattr(pretraining, "BATCH", 2)
     (tmp_path / "my.txt").write_text(TEXT)
 
 
@@ -46,7 +46,7 @@ def test_from_a_text_to_what_a_model_writes(capsys):
 @pytest.mark.training
 def test_stopped_and_asked_again_it_goes_on(capsys, monkeypatch, tmp_path):
     assert train.main(["my.txt", *QUICK, "8", "--folder", "whole"]) == 0
-    steps, real = [], own.loss
+    steps, real = [], pretraining.loss
 
     def interrupted(model, rows):
         if model.training and len(steps) == 5:
@@ -54,10 +54,10 @@ def test_stopped_and_asked_again_it_goes_on(capsys, monkeypatch, tmp_path):
         steps.extend([1] * model.training)
         return real(model, rows)
 
-    monkeypatch.setattr(own, "loss", interrupted)
+    monkeypatch.setattr(pretraining, "loss", interrupted)
     assert train.main(["my.txt", *QUICK, "8"]) == 130
     assert "The same command goes on" in said(capsys)
-    monkeypatch.setattr(own, "loss", real)
+    monkeypatch.setattr(pretraining, "loss", real)
     assert train.main(["my.txt", *QUICK, "8"]) == 0
     one, other = (load_checkpoint(tmp_path / name / "checkpoints").state for name in ("whole", "my-model"))
     assert one["losses"] == other["losses"] and len(one["losses"]) == 8
@@ -66,8 +66,8 @@ def test_stopped_and_asked_again_it_goes_on(capsys, monkeypatch, tmp_path):
 
 @pytest.mark.training
 def test_it_learns(tmp_path):
-    plan = own.prepare(tmp_path / "my.txt", tmp_path / "folder", 1, 40)
-    held_out = own.train(tmp_path / "folder", plan, progress=False)
+    plan = pretraining.prepare(tmp_path / "my.txt", tmp_path / "folder", 1, 40)
+    held_out = pretraining.train(tmp_path / "folder", plan, progress=False)
     assert held_out.curve[-1][1] < 0.8 * held_out.curve[0][1]
 
 
@@ -77,7 +77,7 @@ def test_a_folder_of_programs_is_a_text_too(tmp_path):
         (tmp_path / "code" / str(i) / "a.py").write_text(TEXT)
         (tmp_path / "code" / str(i) / "picture.png").write_bytes(b"\x89PNG\0")
     (tmp_path / "code" / "empty.py").write_text("")
-    assert own.texts_of(tmp_path / "code") == [TEXT] * 3
+    assert pretraining.texts_of(tmp_path / "code") == [TEXT] * 3
 
 
 @pytest.mark.parametrize(
@@ -135,14 +135,15 @@ def test_a_folder_that_holds_its_own_model_goes_on(capsys, tmp_path, monkeypatch
     monkeypatch.chdir(home)
     for _ in range(2):
         assert train.main([".", *QUICK, "2"]) == 0
-    assert (home / "home-model" / "merges.txt").is_file() and own.texts_of(home) == [TEXT]
+    assert (home / "home-model" / "merges.txt").is_file() and pretraining.texts_of(home) == [TEXT]
 
 
 @pytest.mark.training
 def test_who_stops_early_is_told(capsys, monkeypatch):
-    monkeypatch.setattr(own, "mean_loss", lambda model, tokens: 1.0)
+    monkeypatch.setattr(pretraining, "mean_loss", lambda model, tokens: 1.0)
     assert train.main(["my.txt", *QUICK, "40"]) == 0
-    assert "Step 12 was the last: what it has not seen got no better. The best is kept." in said(capsys)
+    shown = said(capsys)
+    assert "Step 12 was the last, because the held-out loss no longer fell. The best model is kept." in shown
 
 
 def test_without_a_model_nothing_is_written(capsys):

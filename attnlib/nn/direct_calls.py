@@ -1,7 +1,7 @@
-"""A model without the calls of its modules, for one token at a time: there the way to a layer is as long as its work.
+"""Call the functions of a model without the overhead of `torch.nn.Module`, which matters for one token at a time.
 
-Chapter 4 counts what a token costs (what-it-costs). `torch.nn.Module` looks for hooks at each call, and for
-parameters in dictionaries; `bare` does so once.
+Chapter 4 counts what a token costs (what-it-costs). At each call a module looks for hooks, and finds its parameters in
+dictionaries. For a single token that takes as long as the computation; `with_direct_calls` does it once.
 """
 
 import copy
@@ -41,7 +41,7 @@ FUNCTIONS: dict[type, Callable[[Any], Callable[..., Any]]] = {
         torch.rms_norm, normalized_shape=layer.normalized_shape, weight=layer.weight, eps=layer.eps
     ),
 }
-# Of these it is known that they call their parts, and ask nothing else of them.
+# The `forward` of each of these only calls submodules, so these can be replaced.
 OURS = (
     Block,
     BlockStack,
@@ -54,34 +54,34 @@ OURS = (
 
 
 @checked
-def bare(module: nn.Module) -> Any:
-    """A copy that computes the same with the same parameters, and calls functions where the module calls its parts.
+def with_direct_calls(module: nn.Module) -> Any:
+    """A copy with the same parameters and results that calls plain functions in place of submodules.
 
-    It holds for the parts that are there now. One of another type, or one that somebody listens to, is called as
-    before: adapters, shards and hooks work.
+    It is made from the present submodules. One of an unknown type, or with hooks, is called as a module, so adapters,
+    shards and hooks work.
 
     >>> layer, X = FeedForward(d_model=4, d_hidden=16), torch.ones(1, 4)
-    >>> torch.equal(bare(layer).forward(X), layer(X)), bare(layer).W_1.func.__name__
+    >>> torch.equal(with_direct_calls(layer).forward(X), layer(X)), with_direct_calls(layer).W_1.func.__name__
     (True, 'linear')
     """
     light = copy.copy(module)
     for name, part in module.named_children():
-        light.__dict__[name] = _called(part)  # found before torch looks for it
+        light.__dict__[name] = _called(part)  # __dict__ is searched before torch's own dictionaries
     return light
 
 
 def _called(part: nn.Module) -> Any:
-    """What to call in place of a part."""
-    if _listened_to(part):
+    """The function to call in place of a submodule."""
+    if _has_hooks(part):
         return part
     if isinstance(part, nn.ModuleList):
         return [_called(each) for each in part]
     if type(part) in FUNCTIONS:
         return FUNCTIONS[type(part)](part)
-    return bare(part).forward if type(part) in OURS else part
+    return with_direct_calls(part).forward if type(part) in OURS else part
 
 
-def _listened_to(part: nn.Module) -> bool:
-    """A call of it does more than its `forward`."""
+def _has_hooks(part: nn.Module) -> bool:
+    """Whether a call does more than `forward`: it has hooks."""
     hooks = any(getattr(part, hooks) for hooks in HOOKS) or _has_any_global_hook()
     return bool(hooks) or part._compiled_call_impl is not None or "forward" in part.__dict__

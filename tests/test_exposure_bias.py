@@ -7,7 +7,7 @@ import pytest
 
 from attnlib.data.bilingual import corpus, target_vocab
 from attnlib.data.vocab import BOS, SPECIAL
-from attnlib.interpret import prefix
+from attnlib.interpret import exposure_bias
 
 PLACE = 2
 
@@ -20,16 +20,16 @@ def pairs():
 def test_a_model_reads_the_right_words_and_then_the_one_it_is_given(pairs, monkeypatch):
     read = []
     monkeypatch.setattr(
-        prefix.decode, "tokens", lambda predictor, given, **_: read.append(given) or given[:, :0]
+        exposure_bias.decode, "tokens", lambda predictor, given, **_: read.append(given) or given[:, :0]
     )
     mute = SimpleNamespace(predictor=lambda source, mask: None)
-    words = prefix.random_words(prefix.right_words(pairs, PLACE), np.random.default_rng(1))
-    prefix.go_on(mute, pairs, PLACE, words)
+    words = exposure_bias.random_words(exposure_bias.reference_words(pairs, PLACE), np.random.default_rng(1))
+    exposure_bias.continue_after(mute, pairs, PLACE, words)
     for row, pair, word in zip(read[0].tolist(), pairs, words, strict=True):
         assert row == [BOS, *target_vocab().encode(pair.target)[:PLACE], word]
 
 
 def test_another_word_is_any_other_word():
     words = len(target_vocab()) - len(SPECIAL)
-    drawn = prefix.random_words(np.full(40 * words, len(SPECIAL)), np.random.default_rng(0))
+    drawn = exposure_bias.random_words(np.full(40 * words, len(SPECIAL)), np.random.default_rng(0))
     assert set(drawn) == set(range(len(SPECIAL) + 1, len(SPECIAL) + words))

@@ -1,7 +1,7 @@
-"""A model of one's own text: what `python -m attnlib.train` reads, how large it makes the model, and what it stores.
+"""Pretraining a GPT on any text: what `python -m attnlib.train` reads, how large a model it makes, what it stores.
 
-Chapter 5 uses it. One dial, the depth, decides the rest: a layer more is a head more and 64 more in width. In the
-folder stand the tokenizer, the tokens, the settings and the checkpoints; `attnlib.generate` reads them.
+Chapter 5 uses it. The depth, its number of layers, decides the rest: there are as many heads, each 64 wide. The folder
+holds the tokenizer, the tokens, the settings and the checkpoints; `attnlib.generate` reads them.
 """
 
 import hashlib
@@ -26,7 +26,6 @@ from attnlib.reference.optim import BROWN_2020
 from attnlib.reference.schedules import cosine
 from attnlib.shapes import Array, Int
 from attnlib.train.checkpoint import CheckpointError, load_checkpoint
-from attnlib.train.crew import Alone, Crew
 from attnlib.train.device import device
 from attnlib.train.fit import fit
 from attnlib.train.held_out import HeldOut
@@ -34,15 +33,16 @@ from attnlib.train.memory import recompute
 from attnlib.train.optim import decay_groups
 from attnlib.train.rows import TokenRows, load_tokens, packed_tokens, save_tokens
 from attnlib.train.training import TrainingStopped
+from attnlib.train.worker_group import SingleWorker, WorkerGroup, Workers
 from attnlib.train.workers import joined
 
-END, READ, KEPT = "<|endoftext|>", (".txt", ".md", ".py"), "held-out.npy"
+END, SUFFIXES, HELD_OUT_FILE = "<|endoftext|>", (".txt", ".md", ".py"), "held-out.npy"
 LEAST, HELD_OUT = 10_000, 0.1  # bytes that a text must have; the share at its end that is not trained on
-N, BATCH, MERGES, LOOKS, DECAY = 128, 16, 1791, 20, 0.1
+N, BATCH, MERGES, LOOKS, DECAY = 128, 16, 1791, 20, 0.1  # LOOKS: how often the held-out loss is measured
 
 
 class Plan(NamedTuple):
-    """What a folder was begun with."""
+    """What the training of a folder was started with."""
 
     depth: int
     steps: int
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
 
 
 def text_of(file: Path) -> str:
-    """The text of a file; one that is no text is named."""
+    """The text of a file; the error for a file that is not text names it."""
     data = file.read_bytes()
     rules.must(len(data) > 0, "train", f"a text must not be empty; got {file}.")
     try:
@@ -63,13 +63,13 @@ def text_of(file: Path) -> str:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The texts of a folder, without hidden ones and without what a training has written there."""
+    """The text files of a folder, without hidden ones and without those that a training has written there."""
     return sorted(
         one
         for one in path.rglob("*")
-        if one.suffix in READ
+        if one.suffix in SUFFIXES
         and not any(part.startswith(".") for part in one.relative_to(path).parts)
-        and not (one.parent / KEPT).is_file()
+        and not (one.parent / HELD_OUT_FILE).is_file()
         and one.is_file()
         and one.stat().st_size
     )
@@ -80,7 +80,7 @@ def texts_of(path: Path) -> list[str]:
     rules.must(path.exists(), "train", f"there must be a file or a folder; got {path}, which is not there.")
     files = files_of(path) if path.is_dir() else [path]
     came = f"got {path}, where there is none."
-    rules.must(len(files) > 0, "train", f"a folder must have files that end in {', '.join(READ)}; {came}")
+    rules.must(len(files) > 0, "train", f"a folder must have files that end in {', '.join(SUFFIXES)}; {came}")
     texts = [text_of(file) for file in files]
     n_bytes = sum(len(text.encode()) for text in texts)
     came = f"got {n_bytes:,} in {path}. Take more text."
@@ -100,7 +100,7 @@ def config_of(depth: int, vocab: int) -> ModelConfig:
 
 
 def prepare(path: Path, folder: Path, depth: int, steps: int) -> Plan:
-    """Read the text, learn its tokenizer, and store both in the folder; or find that it was done before."""
+    """Read the text, learn its tokenizer and store both in the folder, unless this was done before."""
     texts = texts_of(path)
     plan = Plan(depth, steps, hashlib.sha256("\0".join(texts).encode()).hexdigest())
     file = folder / "settings.json"
@@ -111,29 +111,27 @@ def prepare(path: Path, folder: Path, depth: int, steps: int) -> Plan:
         rules.must(not other, "train", f"{folder} must go on as it was begun; got another {other}. {then}")
         return plan
     size = sum(map(len, texts))
-    by = train_tokenizer(texts, min(MERGES, size // 100), [END])
-    tokens = packed_tokens((by.encode_ordinary(text) for text in texts), end=by.numbers[END])
+    tokenizer = train_tokenizer(texts, min(MERGES, size // 100), [END])
+    tokens = packed_tokens((tokenizer.encode_ordinary(text) for text in texts), end=tokenizer.numbers[END])
     came = f"got {len(tokens)} of {path}, which repeats itself. Take another text."
     rules.must(len(tokens) >= 4 * N, "train", f"there must be {4 * N} tokens or more; {came}")
     folder.mkdir(parents=True, exist_ok=True)
-    save_tokenizer(by, folder)
+    save_tokenizer(tokenizer, folder)
     cut = len(tokens) - max(2 * N, round(HELD_OUT * len(tokens)))
     save_tokens(folder / "train.npy", tokens[:cut])
-    save_tokens(folder / KEPT, tokens[cut:])
-    config = asdict(config_of(depth, len(by)))
-    half = file.with_suffix(".part")
-    half.write_text(json.dumps({"plan": plan._asdict(), "config": config}))
-    half.replace(file)  # last: a folder with settings has all the rest
+    save_tokens(folder / HELD_OUT_FILE, tokens[cut:])
+    config = asdict(config_of(depth, len(tokenizer)))
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps({"plan": plan._asdict(), "config": config}))
+    part.replace(file)  # last, so that a folder with settings has everything else
     return plan
 
 
 def loss(model: GPT, rows: Int[Tensor, "b m"]) -> tuple[Tensor, int]:
-    """The sum of the surprise at each next token, and how many there are."""
+    """The cross-entropy of the next tokens, summed, and how many there are."""
     rows = rows.to(next(model.parameters()).device)
-    scores = model(rows[:, :-1]).flatten(0, 1)
-    return torch.nn.functional.cross_entropy(scores, rows[:, 1:].flatten(), reduction="sum"), rows[
-        :, 1:
-    ].numel()
+    scores, targets = model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten()
+    return torch.nn.functional.cross_entropy(scores, targets, reduction="sum"), targets.numel()
 
 
 def mean_loss(model: GPT, tokens: Int[Array, "n"], most: int = 20 * BATCH) -> float:
@@ -150,63 +148,62 @@ def train(
     *,
     progress: bool = True,
     autocast: torch.dtype | None = None,
-    recomputed: bool = False,
-    crew: Alone | None = None,
+    recompute_blocks: bool = False,
+    workers: Workers | None = None,
 ) -> HeldOut:
-    """All steps that are left; the model with the best look at what was held out is in the last checkpoint.
+    """All steps that are left; the last checkpoint also holds the parameters with the smallest held-out loss.
 
-    autocast      the format in which matrices are multiplied
-    recomputed    each block keeps only what enters it, and runs twice
-    crew          workers who share each batch; by default this process is alone
+    autocast            the format in which matrices are multiplied
+    recompute_blocks    activation checkpointing: each block keeps only its input, and runs again in the backward pass
+    workers             processes that share each batch; by default this process is the only one
     """
     torch.manual_seed(0)
-    model = GPT(stored_config(json.loads((folder / "settings.json").read_text())["config"])).to(
-        device().where
-    )
-    if recomputed:
+    config = json.loads((folder / "settings.json").read_text())["config"]
+    model = GPT(stored_config(config)).to(device().type)
+    if recompute_blocks:
         recompute(model.blocks)
     rate = 3e-3 * min(1.0, 4 / plan.depth)
     optimizer = torch.optim.AdamW(
         decay_groups(model, DECAY), lr=rate, betas=BROWN_2020[:2], eps=BROWN_2020.eps
     )
     factor = partial(cosine, steps=plan.steps, warmup=plan.steps // 20, last=0.1)
-    kept = load_tokens(folder / KEPT)
+    unseen = load_tokens(folder / HELD_OUT_FILE)
     every = max(1, plan.steps // LOOKS)
-    crew = crew or Alone()
-    held_out = HeldOut(lambda model: crew.mean(mean_loss(model, kept))[0], every=every, patience=5)
-    if crew.rank:  # who drops what the others drop adds nothing
-        torch.manual_seed(crew.rank)
+    workers = workers or SingleWorker()
+    held_out = HeldOut(lambda model: workers.mean(mean_loss(model, unseen))[0], every=every, patience=5)
+    if workers.rank:  # the same start on all workers, but each draws its own dropout masks
+        torch.manual_seed(workers.rank)
     fit(
         model, loss, TokenRows(load_tokens(folder / "train.npy"), n=N, batch=BATCH), steps=plan.steps,
         optimizer=optimizer, schedule=LambdaLR(optimizer, factor), held_out=held_out,
-        folder=folder / "checkpoints", keep_every=every, progress=progress and crew.rank == 0,
-        autocast=autocast, crew=crew,
+        folder=folder / "checkpoints", keep_every=every, progress=progress and workers.rank == 0,
+        autocast=autocast, workers=workers,
     )  # fmt: skip
     return held_out
 
 
-def train_in_a_crew(folder: Path, plan: Plan, how: dict[str, Any]) -> str | None:
-    """One of the workers of `attnlib.train.elastic`: what it cannot do is what it returns, for all find the same."""
-    again = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+def train_as_worker(folder: Path, plan: Plan, options: dict[str, Any]) -> str | None:
+    """`train` in one of the processes of `attnlib.train.elastic`; returns the sentence of an error that all meet."""
+    restarts = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
     with joined():
-        crew = Crew()
-        if again and crew.rank == 0:
+        workers = WorkerGroup()
+        if restarts and workers.rank == 0:
             found = load_checkpoint(folder / "checkpoints")
-            print(f"All {crew.size} go on from step {found.step if found else 0}.", flush=True)
+            print(f"All {workers.world_size} go on from step {found.step if found else 0}.", flush=True)
         try:
-            train(folder, plan, crew=crew, **how)
+            train(folder, plan, workers=workers, **options)
         except (ValueError, OSError, CheckpointError, TrainingStopped) as error:
             return str(error)
     return None
 
 
-def looks(folder: Path) -> list[tuple[int, float]]:
-    """What a training of this folder has found on what was held out, step by step."""
+def held_out_curve(folder: Path) -> list[tuple[int, float]]:
+    """The held-out loss of the training in this folder, as pairs of a step and a loss."""
     found = load_checkpoint(folder / "checkpoints")
     return [] if found is None else found.state["held_out"]["curve"]
 
 
-def trained(folder: Path) -> tuple[GPT, Tokenizer]:
+def load_trained(folder: Path) -> tuple[GPT, Tokenizer]:
     """The model of a folder, with the best parameters so far, and its tokenizer."""
     file = folder / "settings.json"
     then = "`python -m attnlib.train TEXT` makes one."
@@ -221,4 +218,4 @@ def trained(folder: Path) -> tuple[GPT, Tokenizer]:
     settings: dict[str, Any] = json.loads(file.read_text())
     model = GPT(stored_config(settings["config"]))
     model.load_state_dict(found.state["held_out"]["best"] or found.state["model"])
-    return model.to(device().where).eval(), load_tokenizer(folder)
+    return model.to(device().type).eval(), load_tokenizer(folder)
