@@ -76,7 +76,7 @@ def tensor_parallel(model: GPT, mesh: DeviceMesh) -> GPT:
     columns += ("feed_forward.W_G",) if model.config.gated else ()
     plan: dict[str, ParallelStyle] = {name: ColwiseParallel() for name in columns}
     plan |= {name: RowwiseParallel() for name in ("attention.W_O", "feed_forward.W_2")}
-    # The input is declared the same on all workers, so the gradients of its maps are summed before the all-reduce.
+    # What enters is known to be the same for all, so that the slopes of all maps in are summed before they are sent.
     same = {"input_layouts": Replicate(), "desired_input_layouts": Replicate()}
     plan |= {name: PrepareModuleInput(**same) for name in ("attention", "feed_forward")}
     for block in model.blocks:
