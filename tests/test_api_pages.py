@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup, Tag
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
 
-from _ext import docstrings, package, signatures, teaching  # noqa: E402  (the extension lies beside the book)
+from _ext import docstrings, package, signatures, taught_in  # noqa: E402  (the extension lies beside the book)
 
 SITE = ROOT / "_build" / "html" / "book"
 PACKAGE = package.read_package(ROOT / "attnlib")
@@ -106,7 +106,7 @@ def chapters_in_the_book() -> set[str]:
 
 def awaited(symbol: package.Symbol) -> bool:
     """Its module says that it belongs to a chapter of which the book has no notebook yet."""
-    said = teaching.CHAPTER.findall(PACKAGE.modules[symbol.home].doc)
+    said = taught_in.CHAPTER.findall(PACKAGE.modules[symbol.home].doc)
     return bool(said) and not chapters_in_the_book() & set(said)
 
 

@@ -21,7 +21,7 @@ from sphinx.util import logging
 
 from .badges import PAGES as LISTS
 from .badges import link
-from .facts import facts_of, pages
+from .page_facts import facts_of, pages
 
 logger = logging.getLogger(__name__)
 

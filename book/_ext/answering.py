@@ -25,7 +25,7 @@ from attnlib.exercises.engine.registry import exercises
 
 from . import maths
 from .frames import Frame, id_of
-from .marked import marked
+from .inline_markup import marked
 
 TOLD = '<p class="told" role="status"></p>'
 GUESS = (

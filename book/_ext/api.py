@@ -22,10 +22,11 @@ from sphinx.util.docutils import SphinxDirective
 
 from . import docstrings, signatures
 from .anchors import TAG, register
+from .chapters import number
 from .docstrings import EquationLabel
-from .facts import facts_of, pages
 from .package import Module, Package, Symbol, anchor_of, group_of, kin, nearest, read_package
-from .teaching import Place, number, owners, taught, users
+from .page_facts import facts_of, pages
+from .taught_in import Place, owners, taught, users
 
 DIRECTIVE = re.compile(r"^```\{api\}\s+(.*)$", re.M)
 

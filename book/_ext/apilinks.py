@@ -11,8 +11,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from .api import entries, package_of
-from .facts import facts_of
 from .package import anchor_of
+from .page_facts import facts_of
 
 CELL = re.compile(r'(<div class="cell_input[^"]*">.*?<pre>)(.*?)(</pre>)', re.S)
 OWN = re.compile(r'<span class="(?:nf|nc)">(\w+)</span>')

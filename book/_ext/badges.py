@@ -17,7 +17,10 @@ class Badge(nodes.General, nodes.Inline, nodes.Element):
 
 
 def rows_of(app: Sphinx) -> Mapping[str, Row]:
-    return load(Path(app.srcdir) / "book" / "ledger")
+    """The rows of the ledger, read once a build."""
+    if not hasattr(app, "course_rows"):
+        app.course_rows = load(Path(app.srcdir) / "book")  # type: ignore[attr-defined]
+    return app.course_rows  # type: ignore[attr-defined]
 
 
 def shows_rows(docname: str) -> bool:

@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 from .badges import link, shows_rows
-from .facts import facts_of
+from .page_facts import facts_of
 
 ROW = re.compile(r"[SEC]\d{3}")
 

@@ -32,7 +32,7 @@ from attnlib.exercises.engine.registry import CHAPTERS, chapter, exercises
 from .anchors import register
 from .answering import AnswerForm
 from .frames import Frame
-from .marked import marked
+from .inline_markup import marked
 
 MINUTES = (5, 10, 15, 20, 30, 60)  # the steps of the filter "at most"
 LONGEST_EDIT = 60

@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from .facts import facts_of, pages
+from .page_facts import facts_of, pages
 
 logger = logging.getLogger(__name__)
 

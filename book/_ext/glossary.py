@@ -18,8 +18,8 @@ from sphinx.config import Config
 from sphinx.transforms import SphinxTransform
 
 from .anchors import register
+from .chapters import number
 from .notation import in_running_text, typeset
-from .teaching import number
 
 PAGE = "book/glossary"
 ENTRY = re.compile(r"^(\S.*)\n: (.+)$", re.M)

@@ -17,9 +17,9 @@ from sphinx.config import Config
 from sphinx.transforms import SphinxTransform
 
 from .anchors import register
+from .chapters import number
 from .frames import Head
 from .maths import render
-from .teaching import number
 
 PAGE = "book/notation"
 ROW = re.compile(r"^\|\s*(\$.*?)\s*\|\s*`(.*?)`\s*\|\s*(.*?)\s*\|\s*(.*?)\s*\|", re.M)

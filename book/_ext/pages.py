@@ -17,10 +17,10 @@ from sphinx.config import Config
 from sphinx.errors import ConfigError
 from sphinx.util import logging
 
-from .facts import facts_of, pages
+from .fewer_elements import with_fewer_elements
 from .maths import KATEX, FormulaError, render
-from .slim import slim
-from .way import numbered
+from .navigation import numbered
+from .page_facts import facts_of, pages
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ def tidy(html: str) -> str:
     html = OF_SPHINX.sub("", html)
     if 'id="search-results"' not in html:
         html = STEMMER.sub("", html)
-    return slim(html)
+    return with_fewer_elements(html)
 
 
 def tidy_what_is_written(app: Sphinx) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from sphinx.application import Sphinx
 
-from .teaching import number
+from .chapters import number
 
 # Shown when progress.js listens to it, and has said whether it is pressed.
 READ = '<button type="button" class="mark-read pst-js-only">Mark as read</button>'

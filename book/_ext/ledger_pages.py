@@ -4,7 +4,7 @@
     ```
 
 lists the rows as plain HTML, complete without scripts; `lists.js` adds the search box and the filters. A row links to
-the places where it is taught and to the cell or test that proves it.
+the pages that teach it and to the cell or test that proves it.
 """
 
 import json
@@ -19,8 +19,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from .anchors import register
 from .badges import rows_of
-from .facts import facts_of, pages
-from .ledger import DOCUMENTS, KINDS, VERDICTS, Row
+from .ledger import DOCUMENTS, KINDS, VERDICTS, Row, ledger_files
+from .page_facts import facts_of, pages
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,8 @@ class LedgerDirective(SphinxDirective):
         kind = self.arguments[0]
         if kind not in KINDS:
             raise self.error(f"ledger: say which of {', '.join(KINDS)} to list; got {kind!r}.")
-        self.env.note_dependency(f"book/ledger/{kind}.yml")
+        for file in ledger_files(Path(self.env.srcdir) / "book"):
+            self.env.note_dependency(str(file))
         rows = [row for row in rows_of(self.env.app).values() if row.kind == kind]
         return [
             summary(rows),
@@ -219,7 +220,7 @@ def pages_to_write(app: Sphinx, env) -> list[str]:
     proofs = tuple(sorted((page, *sorted(found.proofs)) for page, found in pages(env).items()))
     for page in env.all_docs:
         if page in ledger_pages:
-            shown = (titles, proofs)
+            shown = (titles, proofs, tuple((row.id, row.where, row.proof) for row in rows.values()))
         else:
             found = facts_of(env, page)
             ids = sorted({a.upper() for a in found.anchors} | found.proofs)

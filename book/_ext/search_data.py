@@ -16,11 +16,11 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
+from .chapters import number
 from .exercises import ExerciseList
-from .facts import Entry, facts_of
-from .listing import RowItem, RowList
-from .plain import text_of
-from .teaching import number
+from .ledger_pages import RowItem, RowList
+from .page_facts import Entry, facts_of
+from .plain_text import text_of
 
 NAMED = re.compile(r"(eq|ex|theorem|lemma|proposition|corollary|definition)-|[sec]\d{3}$")
 SPECIFIC = re.compile(r"_|[a-z][A-Z]")  # a name of the package that is no word of the language
@@ -118,15 +118,22 @@ def names(env: BuildEnvironment) -> Iterator[tuple[str, str, str, str]]:
 # ---- What is written ------------------------------------------------------------------------------------------------
 
 
-def listed(root: Path, name: str) -> Any:
-    """The lists of book/synonyms.yml and book/subjects.yml; nothing where a book has none."""
-    file = root / "book" / name
+def listed(file: Path) -> Any:
+    """What a file of lists holds; nothing where a book has no such file."""
     return yaml.safe_load(file.read_text("utf8")) if file.exists() else None
 
 
-def data(env: BuildEnvironment, root: Path) -> dict[str, Any]:
+def subjects_of(book: Path) -> dict[str, list[str]]:
+    """The subject index by page, from book/subjects.yml and the file of each chapter."""
+    found: dict[str, list[str]] = listed(book / "subjects.yml") or {}
+    for file in sorted(book.glob("[0-9]*/subjects.yml")):
+        found |= {f"{file.parent.name}/{page}": words for page, words in (listed(file) or {}).items()}
+    return found
+
+
+def data(env: BuildEnvironment, book: Path) -> dict[str, Any]:
     order = sorted(env.all_docs)
-    subjects = listed(root, "subjects.yml") or {}
+    subjects = subjects_of(book)
     titles = [
         [
             page,
@@ -142,14 +149,14 @@ def data(env: BuildEnvironment, root: Path) -> dict[str, Any]:
         "pages": titles,
         "entries": entries,
         "names": [[name, place[page], anchor, called] for name, page, anchor, called in names(env)],
-        "synonyms": listed(root, "synonyms.yml") or [],
+        "synonyms": listed(book / "synonyms.yml") or [],
     }
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.name != "html":
         return
-    text = json.dumps(data(app.env, Path(app.srcdir)), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(data(app.env, Path(app.srcdir) / "book"), ensure_ascii=False, separators=(",", ":"))
     (Path(app.outdir) / "_static" / DATA).write_text(f"window.searchData = {text};\n", "utf8")
 
 
