@@ -1,9 +1,9 @@
 """The chapters of the book, as their own folders say: `book/05-training/chapter.yml`.
 
     title: Training
-    subject: makes the numbers of a model good ones.    what the introduction's plan says of it
-    question: How are the numbers of a model found?     what the README asks; without one, neither announces the chapter
-    pages:                                              in order, each with the line that the plan says of it
+    subject: how the numbers of a model become good ones.   its line in the introduction's plan
+    question: How are the numbers of a model found?         its line in the README; while empty, neither lists it
+    pages:                                                  in order, each with its line in the plan
       1-what-is-minimised: what the loss says in four units, and how low it can go.
       checked:
 

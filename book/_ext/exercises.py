@@ -66,6 +66,7 @@ class ExercisesDirective(SphinxDirective):
 
     def index(self) -> list[nodes.Node]:
         items = []
+        solutions, _ = self.state.inline_text(where_solutions_are(), self.lineno)
         for one in exercises().values():
             head = f"**{one.title}** {one.headline}"
             place = f"In {self.place(one)}."
@@ -80,7 +81,7 @@ class ExercisesDirective(SphinxDirective):
                 found, _ = self.state.inline_text(text, self.lineno)
                 item.append(nodes.paragraph("", "", *found, classes=[look]))
             items.append(item)
-        return [ExerciseList("", *items)]
+        return [nodes.paragraph("", "", *solutions), ExerciseList("", *items)]
 
     def place(self, one: Exercise) -> str:
         """A link to the exercise in its notebook, as near as there is one."""
@@ -106,6 +107,13 @@ class ExercisesDirective(SphinxDirective):
         text = "\n\n".join((f"{one.headline} · {self.place(one)}", one.task, *solution(one)))
         self.state.nested_parse(StringList(text.splitlines(), self.env.docname), 0, section)
         return section
+
+
+def where_solutions_are() -> str:
+    """A sentence with a link to the solutions of each chapter that has exercises."""
+    numbers = [title.partition(" ")[0] for title in CHAPTERS.values()]
+    links = [f"[{number}](solutions-{int(number):02}.md)" for number in numbers]
+    return f"The solutions of Chapters {', '.join(links[:-1])} and {links[-1]} are at the end of the book."
 
 
 def source_file() -> str:
