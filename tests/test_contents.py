@@ -1,10 +1,10 @@
 """A chapter is added, not edited in: what names a chapter follows from its folder, and an empty one can be made."""
 
 import doctest
-import filecmp
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import nbformat
@@ -21,7 +21,15 @@ import new_chapter  # noqa: E402
 from _ext import chapters, ledger, notebooks  # noqa: E402  (the extension lies beside the book)
 
 BOOK = ROOT / "book"
-NAME = "06-efficient-attention"
+NUMBER = len(chapters.chapters(BOOK)) + 1
+NAME = f"{NUMBER:02}-further-attention"
+WAITING = f"""
+- id: S999
+  name: A system
+  text: It waits for its chapter.
+  sources: ["D1 §1"]
+  chapter: {NUMBER:02} whatever it is called
+"""
 
 
 @pytest.mark.parametrize("module", [chapters, contents])
@@ -100,87 +108,84 @@ def test_pages_are_numbered_from_1_on_and_a_folder_is_called_by_a_number(tmp_pat
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the files under version control that lie in these folders, and of those at the top."""
+    """A copy of the book and the exercises, where a row of the ledger waits for the chapter."""
     to = tmp_path_factory.mktemp("copy")
-    asked = [
-        "git",
-        "ls-files",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-        "*.md",
-        "_toc.yml",
-        "book",
-        "attnlib/exercises",
-    ]
+    asked = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md", "_toc.yml", "book"]
+    asked += ["attnlib/exercises"]
     for name in subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split():
         if (ROOT / name).is_file():
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, to / name)
+    with (to / "book" / "ledger" / "later.yml").open("a", encoding="utf8") as later:
+        later.write(WAITING)
     return to
 
 
+def files_of(root: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(root)): file.read_bytes() for file in root.rglob("*") if file.is_file()}
+
+
+@dataclass(frozen=True)
+class Made:
+    """The copy with its empty chapter, and what was there before."""
+
+    root: Path
+    files: dict[str, bytes]
+    rows: dict[str, ledger.Row]
+
+
 @pytest.fixture(scope="module")
-def made(copy: Path) -> Path:
+def made(copy: Path) -> Made:
+    before = Made(copy, files_of(copy), ledger.load(copy / "book"))
     new_chapter.make(NAME, copy)
-    return copy
+    return before
 
 
-def files(root: Path) -> set[str]:
-    return {str(file.relative_to(root)) for file in root.rglob("*") if file.is_file()}
-
-
-def test_an_empty_chapter_touches_two_files_that_were_there(made: Path) -> None:
-    there = {name for name in files(made) if (ROOT / name).exists()}
-    assert {name for name in there if not filecmp.cmp(ROOT / name, made / name, shallow=False)} == {
-        "_toc.yml",
-        "book/ledger/later.yml",  # rows that have waited for this chapter
-    }
-    assert files(made) - there == {
+def test_an_empty_chapter_touches_two_files_that_were_there(made: Made) -> None:
+    now = files_of(made.root)
+    touched = {name for name, content in made.files.items() if now.get(name) != content}
+    assert touched == {"_toc.yml", "book/ledger/later.yml"}  # the second, because a row has waited for it
+    assert now.keys() - made.files.keys() == {
         *(f"book/{NAME}/{name}.yml" for name in ("chapter", "ledger", "subjects", "search_questions")),
         f"book/{NAME}/checked.ipynb",
-        "attnlib/exercises/efficient_attention/__init__.py",
+        "attnlib/exercises/further_attention/__init__.py",
     }
 
 
-def test_with_an_empty_chapter_all_that_names_chapters_agrees(made: Path) -> None:
-    assert contents.outdated(made) == {} and headings_differ(made) == []
-    toc = yaml.safe_load((made / "_toc.yml").read_text("utf8"))
-    part = next(part for part in toc["parts"] if part.get("caption") == "6 · Efficient Attention")
+def test_with_an_empty_chapter_all_that_names_chapters_agrees(made: Made) -> None:
+    assert contents.outdated(made.root) == {} and headings_differ(made.root) == []
+    toc = yaml.safe_load((made.root / "_toc.yml").read_text("utf8"))
+    part = next(part for part in toc["parts"] if part.get("caption") == f"{NUMBER} · Further Attention")
     assert part["chapters"] == [{"file": f"book/{NAME}/checked"}]
-    before, after = ledger.load(BOOK), ledger.load(made / "book")
-    moved = {id for id in before if before[id] != after[id]}
-    assert before.keys() == after.keys() and moved == {"S015"}
-    assert after["S015"].chapter == "06 efficient-attention"
-    assert (after["S015"].where, after["S015"].proof) == (before["S015"].where, before["S015"].proof)
+    waiting = [row for row in made.rows.values() if row.chapter.startswith(f"{NUMBER:02} ")]
+    moved = {row.id: replace(row, chapter=f"{NUMBER:02} further-attention") for row in waiting}
+    assert "S999" in moved and ledger.load(made.root / "book") == made.rows | moved
 
 
-def test_its_notebook_is_one_as_a_run_leaves_it(made: Path) -> None:
-    file = made / "book" / NAME / "checked.ipynb"
+def test_its_notebook_is_one_as_a_run_leaves_it(made: Made) -> None:
+    file = made.root / "book" / NAME / "checked.ipynb"
     notebook = nbformat.read(file, 4)
     nbformat.validate(notebook)
     assert nbformat.writes(notebook, indent=1) + "\n" == file.read_text("utf8")
-    assert notebooks.read(file).title == "Checked: efficient attention"
+    assert notebooks.read(file).title == "Checked: further attention"
 
 
-def test_a_chapter_with_a_question_a_page_and_an_exercise_is_announced(made: Path, tmp_path: Path) -> None:
-    shutil.copytree(made, tmp_path / "tree")
+def test_a_chapter_with_a_question_a_page_and_an_exercise_is_announced(made: Made, tmp_path: Path) -> None:
+    shutil.copytree(made.root, tmp_path / "tree")
     tree = tmp_path / "tree"
-    folder, package = tree / "book" / NAME, tree / "attnlib" / "exercises" / "efficient_attention"
+    folder, package = tree / "book" / NAME, tree / "attnlib" / "exercises" / "further_attention"
     shutil.copy2(BOOK / "05-training" / "2-steps.ipynb", folder / "1-why.ipynb")
-    said = {"title": "Efficient Attention", "subject": "less of it.", "question": "What can be left out?"}
+    said = {"title": "Further Attention", "subject": "less of it.", "question": "What can be left out?"}
     pages = {"1-why": "what it is for.", "checked": None}
     (folder / "chapter.yml").write_text(yaml.safe_dump(said | {"pages": pages}, sort_keys=False), "utf8")
     (package / "two.py").write_text("")
     written = {str(file.relative_to(tree)) for file in contents.write(tree)}
-    assert written == {"_toc.yml", "README.md", "book/intro.ipynb", "book/solutions-06.md"}
-    assert "6. *Efficient Attention*: What can be left out?\n" in (tree / "README.md").read_text("utf8")
-    plan = "".join(nbformat.read(tree / "book" / "intro.ipynb", 4).cells[10].source)
-    assert (
-        "**Chapter 6, Efficient Attention**: less of it.\n\n1. [Steps](06-efficient-attention/1-why.ipynb): what"
-        in plan
-    )
-    assert registry.chapters(package.parent)["efficient-attention"] == "6 · Efficient Attention"
+    assert written == {"_toc.yml", "README.md", "book/intro.ipynb", f"book/solutions-{NUMBER:02}.md"}
+    assert f"{NUMBER}. *Further Attention*: What can be left out?\n" in (tree / "README.md").read_text("utf8")
+    plan = (tree / "book" / "intro.ipynb").read_text("utf8")
+    assert f"**Chapter {NUMBER}, Further Attention**: less of it.\\n" in plan
+    assert f"1. [Steps]({NAME}/1-why.ipynb): what it is for.\\n" in plan
+    assert registry.chapters(package.parent)["further-attention"] == f"{NUMBER} · Further Attention"
     assert contents.outdated(tree) == {}
 
 

@@ -21,14 +21,13 @@ from _ext.notebooks import notebooks  # noqa: E402  # pyright: ignore[reportMiss
 
 from attnlib.exercises.engine import registry  # noqa: E402
 
-SOLUTIONS = """# Solutions to Chapter {number}
-
-One way to solve each [exercise](exercises.md) of Chapter {number}, folded, so that you do not read more than you want
-to. Yours may look quite different and be just as right. Below each stand the mistakes that `check` can name.
-
-```{{exercises}} solutions {name}
-```
-"""
+SOLUTIONS = (
+    "# Solutions to Chapter {number}\n\n"
+    "One way to solve each [exercise](exercises.md) of Chapter {number}, folded, so that you do not read more than"
+    " you want to. Yours may\nlook quite different and be just as right. Below each stand the mistakes that"
+    " `check` can name.\n\n"
+    "```{{exercises}} solutions {name}\n```\n"
+)
 REFERENCES = """## {caption}
 
 ```{{bibliography}}
