@@ -3,7 +3,7 @@
 Two clones of the last commit are tested whole, one as it is and one in which Chapter 5 stands twice: its twelve
 notebooks, its exercises with their wrong answers. The second cannot be all green (its equations have the numbers of the
 first), which changes no time. Printed are the seconds of processor time by part, and the difference beside the
-notebooks' own execution. Each run takes as long as `make test`; a folder that holds results already is not tested again.
+notebooks' own execution. Each run takes as long as `make test`; a folder that has results is not tested again.
 
     python -m benchmarks.further_chapter FOLDER     both clones are made there and stay
 """
