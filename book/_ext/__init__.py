@@ -24,6 +24,7 @@ Bottom-up, each module uses only those above it:
     apilinks   its names in a notebook lead to the reference
     notation   the first use of a symbol says what it means
     glossary   the first use of a term says what it means
+    meanings   what the links to symbols and terms say
     plain_text  a page's text without markup
     reading    how long a notebook takes, and the map of its chapter
     ledger_pages  the pages Systems, Equations and Claims
@@ -65,6 +66,7 @@ from . import (
     imports_used,
     ledger_pages,
     maths,
+    meanings,
     navigation,
     notation,
     page_facts,
@@ -78,7 +80,7 @@ from . import (
 
 MODULES = (
     page_facts, badges, anchors, frames, figures, explorables, cells, maths, imports_used, api, apilinks,
-    notation, glossary, reading, ledger_pages, answering, exercises, search_data, navigation, front_page,
+    notation, glossary, meanings, reading, ledger_pages, answering, exercises, search_data, navigation, front_page,
     page_foot, bibliography, pages, sitefiles, styles,
 )  # fmt: skip
 

@@ -207,7 +207,7 @@ CHECKS = re.compile(r'check\("[a-z-]+\.[a-z0-9-]+",[^\n]*\)\s*')
 class MarkChecks(SphinxTransform):
     """A cell that does nothing but `check` an answer is of no use on paper."""
 
-    default_priority = 214
+    default_priority = 216
 
     def apply(self, **kwargs: object) -> None:
         for cell in self.document.findall(nodes.container):
