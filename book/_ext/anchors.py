@@ -1,4 +1,4 @@
-"""`<a id="..."></a>` in a notebook becomes a place on the page that links can point to.
+"""`<a id="..."></a>` in a notebook becomes an anchor that links can point to.
 
 An id that starts with `eq-` belongs to the display formula that follows. Any other id becomes an `Anchor`, which
 shows a badge if the ledger has a row of that name. `[text](#id)` and `[text](other.ipynb#id)` then resolve as headings
@@ -33,7 +33,7 @@ TAG = re.compile(r"\\tag\{([^}]*)\}")
 
 
 class Anchor(nodes.General, nodes.Element):
-    """One or more places to link to; draws nothing itself, or a badge where the ledger has the row."""
+    """One or more ids to link to; invisible, or a badge if the ledger has a row of that id."""
 
 
 def register(
@@ -43,7 +43,7 @@ def register(
     node: nodes.Element,
     text: str = "",
 ) -> bool:
-    """Make `anchor` a place that links can point to; False, with a warning, if the page has it already."""
+    """Let links point to `anchor`; False, with a warning, if the page has it already."""
     if anchor in document.ids:
         logger.warning(
             f'anchor id="{anchor}" occurs twice on this page; rename one.',

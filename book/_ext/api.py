@@ -80,7 +80,7 @@ class ApiDirective(SphinxDirective):
         return section
 
     def linked(self, parts: list[nodes.Node]) -> list[nodes.Node]:
-        """The same parts; the labels in them are remembered, for previews."""
+        """The same parts; the equation labels in them are stored, because the page shows previews of them."""
         for part in parts:
             facts_of(self.env).labels.update(one["label"] for one in part.findall(EquationLabel))
         return parts

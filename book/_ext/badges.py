@@ -33,7 +33,7 @@ def shows_rows(docname: str) -> bool:
 
 
 def link(builder, row_id: str, *, anchor: str = "", text: str = "") -> str:
-    """HTML of a badge; with `anchor` it is also the place that carries that id."""
+    """HTML of a badge; with `anchor` it also carries that id."""
     look = "badge-row is-shown" if shows_rows(builder.current_docname) else "badge-row"
     identity = f' id="{anchor}"' if anchor else ""
     rows, page = rows_of(builder.app), PAGES[row_id[0]]

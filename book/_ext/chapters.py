@@ -53,7 +53,7 @@ class Chapter:
 
     @property
     def in_ledger(self) -> str:
-        """What its rows in the ledger call it: `03 multi head`."""
+        """What its rows in the ledger call it: `03 multi-head`."""
         return in_ledger(self.folder.name)
 
 

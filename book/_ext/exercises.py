@@ -84,7 +84,7 @@ class ExercisesDirective(SphinxDirective):
         return [nodes.paragraph("", "", *solutions), ExerciseList("", *items)]
 
     def place(self, one: Exercise) -> str:
-        """A link to the exercise in its notebook, as near as there is one."""
+        """A link to the exercise in its notebook; to the top of the notebook if that does not show it."""
         notebook = Path(self.env.srcdir) / "book" / f"{one.page}.ipynb"
         name = re.sub(r"^\d+-", "", Path(one.page).name).replace("-", " ")
         if not notebook.exists():
@@ -205,7 +205,7 @@ CHECKS = re.compile(r'check\("[a-z-]+\.[a-z0-9-]+",[^\n]*\)\s*')
 
 
 class MarkChecks(SphinxTransform):
-    """A cell that does nothing but `check` an answer is of no use on paper."""
+    """Mark the cells that only call `check`: the printed book leaves them out."""
 
     default_priority = 216
 

@@ -1,4 +1,4 @@
-"""The glossary: each term is a place that links can point to, and its first use on a page leads there.
+"""The glossary: each term has an anchor, and its first use on a page links to it.
 
     Convex combination, convex hull
     : A weighted mean ...

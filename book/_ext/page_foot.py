@@ -1,4 +1,4 @@
-"""At the foot of a page: whether it was read, and the way to its source, to report an error or to mend it.
+"""At the foot of a page: a button "Mark as read", and links to its source, to report an error and to edit it.
 
 Repository and branch are those of publish.toml, as `make address` has set them.
 """

@@ -98,7 +98,7 @@ def chapter_map(app: Sphinx, page: str) -> str:
 
 def add_head(app: Sphinx, page: str, template: str, context: dict[str, Any], document: object) -> None:
     notebook = "body" in context and PAGE.fullmatch(page)
-    # What stands above the text is painted when all of it has come: half of it would be laid out differently.
+    # The browser waits for the whole head of the page before it paints, because a part of it has another layout.
     if "body" in context:
         above = "page-head" if notebook else "searchbox"
         expect = f'<link rel="expect" href="#{above}" blocking="render" />\n'

@@ -1,4 +1,4 @@
-"""What the search searches: the words of every section, and the places that have a name of their own.
+"""What the search searches: the words of every section, and the anchors that have a name of their own.
 
 They are written as one script, `search-data.js`, so that the search works from a disk too, where a page may not read
 files. The search itself is `_static/search.js`: MiniSearch, our weights, and the words of the field that mean the same
@@ -26,13 +26,13 @@ NAMED = re.compile(r"(eq|ex|theorem|lemma|proposition|corollary|definition)-|[se
 SPECIFIC = re.compile(r"_|[a-z][A-Z]")  # a name of the package that is no word of the language
 REPEATS = re.compile(
     "/(solutions|checked)-?"
-)  # pages found by their titles: what they hold is told elsewhere
+)  # pages found by their titles alone: other pages hold the same content
 ENDS = {
     "Exercises",
     "An investigation",
     "Key equations",
     "Further reading",
-}  # what they name is told above them
+}  # sections that repeat what stands above them
 LISTS = (RowList, ExerciseList, nodes.definition_list)
 DATA = "search-data.js"
 
@@ -90,7 +90,7 @@ def terms(document: nodes.document, page: str) -> Iterator[Entry]:
 
 
 def names_of(anchor: str, text: str) -> str:
-    """The name under which a place is found; the search knows that `eq 1.8` and `(1.8)` are `1.8`.
+    """The name under which an anchor is found; the search knows that `eq 1.8` and `(1.8)` are `1.8`.
 
     >>> names_of("eq-softmax", "(1.8)"), names_of("ex-foundations-scale", "foundations.scale"), names_of("s016", "s016")
     ('1.8', 'foundations.scale', 's016')
@@ -99,7 +99,7 @@ def names_of(anchor: str, text: str) -> str:
 
 
 def names(env: BuildEnvironment) -> Iterator[tuple[str, str, str, str]]:
-    """(name, page, id, what it is called) of each place of the book that has a name of its own."""
+    """(name, page, id, title) of each anchor that has a name of its own: equations, exercises, rows, functions."""
     for page in sorted(env.all_docs):
         known = env.metadata.get(page, {}).get("myst_slugs", {})
         if page.startswith("book/api/"):
@@ -161,7 +161,7 @@ def write(app: Sphinx, exception: Exception | None) -> None:
 
 
 def no_index_of_sphinx(app: Sphinx) -> None:
-    """Sphinx's own index would never be asked; only its stemmer is used."""
+    """Sphinx writes no search index: only its stemmer is used."""
     builder: Any = app.builder
     if builder.name == "html":
         builder.load_indexer = lambda docnames: None
