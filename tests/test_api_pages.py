@@ -47,7 +47,7 @@ def test_a_package_with_all_offers_exactly_that() -> None:
     assert PACKAGE.find("attnlib.viz.heatmap.heatmap") == "viz.heatmap"
 
 
-@pytest.mark.parametrize("module", [docstrings, package, signatures, taught_in])
+@pytest.mark.parametrize("module", [docstrings, package, signatures])
 def test_the_examples_in_the_extension_hold(module) -> None:
     found = doctest.testmod(module)
     assert found.attempted and not found.failed

@@ -19,7 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from .anchors import register
 from .badges import rows_of
-from .ledger import DOCUMENTS, KINDS, VERDICTS, Row, ledger_files
+from .ledger import DOCUMENTS, KINDS, VERDICTS, Row
 from .page_facts import facts_of, pages
 
 logger = logging.getLogger(__name__)
@@ -40,8 +40,6 @@ class LedgerDirective(SphinxDirective):
         kind = self.arguments[0]
         if kind not in KINDS:
             raise self.error(f"ledger: say which of {', '.join(KINDS)} to list; got {kind!r}.")
-        for file in ledger_files(Path(self.env.srcdir) / "book"):
-            self.env.note_dependency(str(file))
         rows = [row for row in rows_of(self.env.app).values() if row.kind == kind]
         return [
             summary(rows),
@@ -210,6 +208,15 @@ def check_rows(app: Sphinx, env) -> None:
                 )
 
 
+def pages_to_read(app: Sphinx, env, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """The pages of the ledger whose rows have changed since they were read."""
+    rows = {kind: [row for row in rows_of(app).values() if row.kind == kind] for kind in KINDS}
+    before = getattr(env, "course_rows_read", {})
+    env.course_rows_read = rows
+    pages = [f"book/{kind}" for kind in KINDS if rows[kind] != before.get(kind)]
+    return [page for page in pages if page in env.found_docs]
+
+
 def pages_to_write(app: Sphinx, env) -> list[str]:
     """Pages whose own text is unchanged, but whose badges, links or previews are not."""
     if not hasattr(env, "course_shown"):
@@ -220,7 +227,7 @@ def pages_to_write(app: Sphinx, env) -> list[str]:
     proofs = tuple(sorted((page, *sorted(found.proofs)) for page, found in pages(env).items()))
     for page in env.all_docs:
         if page in ledger_pages:
-            shown = (titles, proofs, tuple((row.id, row.where, row.proof) for row in rows.values()))
+            shown = (titles, proofs)
         else:
             found = facts_of(env, page)
             ids = sorted({a.upper() for a in found.anchors} | found.proofs)
@@ -242,5 +249,6 @@ def setup(app: Sphinx) -> None:
     app.add_directive("ledger", LedgerDirective)
     app.add_node(RowList, html=(visit_list, depart_list))
     app.add_node(RowItem, html=(visit_item, depart_item))
+    app.connect("env-get-outdated", pages_to_read)
     app.connect("env-updated", check_rows)
     app.connect("env-updated", pages_to_write)

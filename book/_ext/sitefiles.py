@@ -11,7 +11,7 @@ from sphinx_sitemap import add_html_link
 
 
 def lead_on(app: Sphinx, config: Config) -> None:
-    """The redirect of each old name, as an address relative to it."""
+    """The page to which each old name redirects."""
     file = Path(app.srcdir) / "book" / "redirects.yml"
     if file.exists():
         config.redirects = {
