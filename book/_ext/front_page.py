@@ -1,4 +1,4 @@
-"""What the first page offers besides its text: where to start and to go on, what was read, and how to cite the book."""
+"""What the first page offers besides its text: where to start and to continue, what was read, and how to cite."""
 
 from html import escape
 from pathlib import Path
@@ -10,9 +10,8 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 from .anchors import register
+from .chapters import number, numbered_pages
 from .reading import facts_line
-from .teaching import number
-from .way import notebooks
 
 ROOT = "book/intro"
 BIBTEX = """@misc{{attention-executed,
@@ -69,8 +68,8 @@ class AddSections(SphinxTransform):
 
 
 def add_start(app: Sphinx, page: str, template: str, context: dict[str, Any], document: object) -> None:
-    """Below the title, on the first screen, the way in; a script adds the way on."""
-    first = next(iter(notebooks(app.env)), None)
+    """Below the title a link to the first notebook; a script adds one to the page where the reader stopped."""
+    first = next(iter(numbered_pages(app.env.all_docs)), None)
     if page != ROOT or "body" not in context or first is None:
         return
     builder: Any = app.builder

@@ -4,22 +4,12 @@ import re
 
 from sphinx.environment import BuildEnvironment
 
-from .facts import pages
+from .chapters import PAGE, number, position
 from .package import LABEL, Package, Symbol, kin
+from .page_facts import pages
 
-SECTION = re.compile(r"book/(\d\d)-([\w-]+)/(\d+)-([\w-]+)")
 CHAPTER = re.compile(r"\bChapter (\d+)\b")
 Place = tuple[str, str]  # a page, and an equation's label on it or ""
-
-
-def number(page: str) -> str:
-    """The number of a notebook: `1.4` for book/01-foundations/4-softmax-and-scale; empty for other pages.
-
-    >>> number("book/01-foundations/4-softmax-and-scale"), number("book/intro")
-    ('1.4', '')
-    """
-    found = SECTION.fullmatch(page)
-    return f"{int(found[1])}.{found[3]}" if found else ""
 
 
 def owners(env: BuildEnvironment) -> dict[str, str]:
@@ -34,11 +24,11 @@ def places(labels: list[str], owner: dict[str, str]) -> list[Place]:
 def users(env: BuildEnvironment, symbol: Symbol) -> list[str]:
     """The notebooks whose code mentions the symbol, in the order of the book."""
     found = [page for page, facts in pages(env).items() if symbol.path in facts.used]
-    return sorted(found, key=lambda page: [int(part) for part in number(page).split(".") if part])
+    return sorted(found, key=position)
 
 
 def taught(env: BuildEnvironment, package: Package, symbol: Symbol) -> list[Place]:
-    """Nearest first: its own equations, the notebooks that use it, its kin's, and at last its module's."""
+    """The nearest of: its own equations, the notebooks that use it, those of related names, its module's."""
     owner = owners(env)
     own = places(symbol.labels, owner) or [(page, "") for page in users(env, symbol)]
     if own:
@@ -53,8 +43,8 @@ def taught(env: BuildEnvironment, package: Package, symbol: Symbol) -> list[Plac
 def taught_module(env: BuildEnvironment, doc: str, owner: dict[str, str]) -> list[Place]:
     """By the first labels of a docstring, by a page that it names, or by its chapter."""
     found = places(LABEL.findall(doc), owner)[:1]
-    notebooks = [page for page in sorted(env.all_docs) if number(page)]
-    named = [(page, "") for page in notebooks if re.search(rf"\b{SECTION.fullmatch(page)[4]}\b", doc)]  # type: ignore[index]
+    notebooks = sorted(filter(number, env.all_docs))
+    named = [(page, "") for page in notebooks if re.search(rf"\b{PAGE.fullmatch(page)[4]}\b", doc)]  # type: ignore[index]
     chapters = CHAPTER.findall(doc)
     first = [(page, "") for page in notebooks if number(page).split(".")[0] in chapters]
     return found or named or first[:1]

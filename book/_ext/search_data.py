@@ -1,4 +1,4 @@
-"""What the search searches: the words of every section, and the places that have a name of their own.
+"""What the search searches: the words of every section, and the anchors that have a name of their own.
 
 They are written as one script, `search-data.js`, so that the search works from a disk too, where a page may not read
 files. The search itself is `_static/search.js`: MiniSearch, our weights, and the words of the field that mean the same
@@ -16,23 +16,23 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
+from .chapters import number
 from .exercises import ExerciseList
-from .facts import Entry, facts_of
-from .listing import RowItem, RowList
-from .plain import text_of
-from .teaching import number
+from .ledger_pages import RowItem, RowList
+from .page_facts import Entry, facts_of
+from .plain_text import text_of
 
 NAMED = re.compile(r"(eq|ex|theorem|lemma|proposition|corollary|definition)-|[sec]\d{3}$")
 SPECIFIC = re.compile(r"_|[a-z][A-Z]")  # a name of the package that is no word of the language
 REPEATS = re.compile(
     "/(solutions|checked)-?"
-)  # pages found by their titles: what they hold is told elsewhere
+)  # pages found by their titles alone: other pages hold the same content
 ENDS = {
     "Exercises",
     "An investigation",
     "Key equations",
     "Further reading",
-}  # what they name is told above them
+}  # sections that repeat what stands above them
 LISTS = (RowList, ExerciseList, nodes.definition_list)
 DATA = "search-data.js"
 
@@ -90,7 +90,7 @@ def terms(document: nodes.document, page: str) -> Iterator[Entry]:
 
 
 def names_of(anchor: str, text: str) -> str:
-    """The name under which a place is found; the search knows that `eq 1.8` and `(1.8)` are `1.8`.
+    """The name under which an anchor is found; the search knows that `eq 1.8` and `(1.8)` are `1.8`.
 
     >>> names_of("eq-softmax", "(1.8)"), names_of("ex-foundations-scale", "foundations.scale"), names_of("s016", "s016")
     ('1.8', 'foundations.scale', 's016')
@@ -99,7 +99,7 @@ def names_of(anchor: str, text: str) -> str:
 
 
 def names(env: BuildEnvironment) -> Iterator[tuple[str, str, str, str]]:
-    """(name, page, id, what it is called) of each place of the book that has a name of its own."""
+    """(name, page, id, title) of each anchor that has a name of its own: equations, exercises, rows, functions."""
     for page in sorted(env.all_docs):
         known = env.metadata.get(page, {}).get("myst_slugs", {})
         if page.startswith("book/api/"):
@@ -118,15 +118,22 @@ def names(env: BuildEnvironment) -> Iterator[tuple[str, str, str, str]]:
 # ---- What is written ------------------------------------------------------------------------------------------------
 
 
-def listed(root: Path, name: str) -> Any:
-    """The lists of book/synonyms.yml and book/subjects.yml; nothing where a book has none."""
-    file = root / "book" / name
+def listed(file: Path) -> Any:
+    """What a file of lists holds; nothing where a book has no such file."""
     return yaml.safe_load(file.read_text("utf8")) if file.exists() else None
 
 
-def data(env: BuildEnvironment, root: Path) -> dict[str, Any]:
+def subjects_of(book: Path) -> dict[str, list[str]]:
+    """The subject index by page, from book/subjects.yml and the file of each chapter."""
+    found: dict[str, list[str]] = listed(book / "subjects.yml") or {}
+    for file in sorted(book.glob("[0-9]*/subjects.yml")):
+        found |= {f"{file.parent.name}/{page}": words for page, words in (listed(file) or {}).items()}
+    return found
+
+
+def data(env: BuildEnvironment, book: Path) -> dict[str, Any]:
     order = sorted(env.all_docs)
-    subjects = listed(root, "subjects.yml") or {}
+    subjects = subjects_of(book)
     titles = [
         [
             page,
@@ -142,19 +149,19 @@ def data(env: BuildEnvironment, root: Path) -> dict[str, Any]:
         "pages": titles,
         "entries": entries,
         "names": [[name, place[page], anchor, called] for name, page, anchor, called in names(env)],
-        "synonyms": listed(root, "synonyms.yml") or [],
+        "synonyms": listed(book / "synonyms.yml") or [],
     }
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.name != "html":
         return
-    text = json.dumps(data(app.env, Path(app.srcdir)), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(data(app.env, Path(app.srcdir) / "book"), ensure_ascii=False, separators=(",", ":"))
     (Path(app.outdir) / "_static" / DATA).write_text(f"window.searchData = {text};\n", "utf8")
 
 
 def no_index_of_sphinx(app: Sphinx) -> None:
-    """Sphinx's own index would never be asked; only its stemmer is used."""
+    """Sphinx writes no search index: only its stemmer is used."""
     builder: Any = app.builder
     if builder.name == "html":
         builder.load_indexer = lambda docnames: None

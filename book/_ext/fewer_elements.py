@@ -1,4 +1,4 @@
-"""What one does not see is left out of a finished page: words of code without a colour of their own need no element.
+"""Finished pages get fewer HTML elements: words of code that have no colour of their own need none.
 
 A page has ten thousand words of code, and every element costs time before the first paint on a slow machine.
 """
@@ -10,10 +10,10 @@ PLAIN = re.compile(r'<span(?: class="(?:w|n|nn|gp|go)")?>([^<]*)</span>')
 NEIGHBOURS = re.compile(r'(<span class="(\w+)">[^<]*)</span>(\s*)<span class="\2">')
 
 
-def slim_code(code: str) -> str:
+def join_spans(code: str) -> str:
     """Coloured code in fewer elements, which looks the same.
 
-    >>> slim_code('<pre><span></span><span class="n">f</span><span class="p">(</span><span class="p">)</span></pre>')
+    >>> join_spans('<pre><span></span><span class="n">f</span><span class="p">(</span><span class="p">)</span></pre>')
     '<pre>f<span class="p">()</span></pre>'
     """
     code = PLAIN.sub(r"\1", code)
@@ -22,6 +22,6 @@ def slim_code(code: str) -> str:
     return code
 
 
-def slim(html: str) -> str:
+def with_fewer_elements(html: str) -> str:
     """A finished page with fewer elements."""
-    return CODE.sub(lambda found: slim_code(found[0]), html)
+    return CODE.sub(lambda found: join_spans(found[0]), html)

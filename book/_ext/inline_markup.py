@@ -1,4 +1,4 @@
-"""Text of the package in which `code`, $formulas$, **bold** and *emphasis* are more than text, as nodes of a page."""
+"""A text of the package as nodes of a page: it may contain `code`, $formulas$, **bold** and *emphasis*."""
 
 import re
 from collections.abc import Callable

@@ -4,7 +4,7 @@
     ```
 
 lists the rows as plain HTML, complete without scripts; `lists.js` adds the search box and the filters. A row links to
-the places where it is taught and to the cell or test that proves it.
+the pages that teach it and to the cell or test that proves it.
 """
 
 import json
@@ -19,8 +19,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from .anchors import register
 from .badges import rows_of
-from .facts import facts_of, pages
 from .ledger import DOCUMENTS, KINDS, VERDICTS, Row
+from .page_facts import facts_of, pages
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,6 @@ class LedgerDirective(SphinxDirective):
         kind = self.arguments[0]
         if kind not in KINDS:
             raise self.error(f"ledger: say which of {', '.join(KINDS)} to list; got {kind!r}.")
-        self.env.note_dependency(f"book/ledger/{kind}.yml")
         rows = [row for row in rows_of(self.env.app).values() if row.kind == kind]
         return [
             summary(rows),
@@ -209,6 +208,15 @@ def check_rows(app: Sphinx, env) -> None:
                 )
 
 
+def pages_to_read(app: Sphinx, env, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """The pages of the ledger whose rows have changed since they were read."""
+    rows = {kind: [row for row in rows_of(app).values() if row.kind == kind] for kind in KINDS}
+    before = getattr(env, "course_rows_read", {})
+    env.course_rows_read = rows
+    pages = [f"book/{kind}" for kind in KINDS if rows[kind] != before.get(kind)]
+    return [page for page in pages if page in env.found_docs]
+
+
 def pages_to_write(app: Sphinx, env) -> list[str]:
     """Pages whose own text is unchanged, but whose badges, links or previews are not."""
     if not hasattr(env, "course_shown"):
@@ -241,5 +249,6 @@ def setup(app: Sphinx) -> None:
     app.add_directive("ledger", LedgerDirective)
     app.add_node(RowList, html=(visit_list, depart_list))
     app.add_node(RowItem, html=(visit_item, depart_item))
+    app.connect("env-get-outdated", pages_to_read)
     app.connect("env-updated", check_rows)
     app.connect("env-updated", pages_to_write)

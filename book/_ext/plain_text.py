@@ -1,6 +1,6 @@
-r"""A page's text in plain words, for the search: formulas as one would type them, no code, no drawings.
+r"""A page's text without markup, for the search: formulas as one would type them, no code, no drawings.
 
-A formula keeps its symbols (`\sqrt{d_k}` becomes `√d_k`) and loses everything that only sets it.
+A formula keeps its symbols (`\sqrt{d_k}` becomes `√d_k`) and loses the commands that only lay it out.
 """
 
 import re
@@ -51,7 +51,7 @@ def text_of(nodes_: list[nodes.Node], without: tuple[type, ...] = ()) -> str:
     return SPACE.sub(" ", "".join(piece for node in nodes_ for piece in pieces(node, without))).strip()
 
 
-SILENT = (nodes.raw, nodes.literal_block, nodes.comment, nodes.section, nodes.Invisible)
+WITHOUT_TEXT = (nodes.raw, nodes.literal_block, nodes.comment, nodes.section, nodes.Invisible)
 
 
 def pieces(node: nodes.Node, without: tuple[type, ...]) -> list[str]:
@@ -59,22 +59,22 @@ def pieces(node: nodes.Node, without: tuple[type, ...]) -> list[str]:
         return [formula(node.astext()), " " if isinstance(node, nodes.math_block) else ""]
     if isinstance(node, nodes.Text):
         return [node.astext()]
-    if isinstance(node, SILENT + without):
+    if isinstance(node, WITHOUT_TEXT + without):
         return []
-    found = [piece for child in spoken(node) for piece in pieces(child, without)]
+    found = [piece for child in searched_children(node) for piece in pieces(child, without)]
     return [*found, " "] if isinstance(node, nodes.Body | nodes.Part | Frame) else found
 
 
-def spoken(node: nodes.Node) -> list[nodes.Node]:
-    """What a node says: an exercise without its folded hints, a head without its small print."""
+def searched_children(node: nodes.Node) -> list[nodes.Node]:
+    """The children whose text is searched: not the folded hints of an exercise, nor the sources in a frame's head."""
     if isinstance(node, Head):
-        return [child for child in node.children if not looks(child, *SMALL)]
+        return [child for child in node.children if not has_class(child, *SMALL)]
     if isinstance(node, Frame) and node["kind"] == "exercise":
         return before_folds(node.children)
     return list(node.children)
 
 
-def looks(node: nodes.Node, *names: str) -> bool:
+def has_class(node: nodes.Node, *names: str) -> bool:
     """Whether a node carries one of these classes."""
     return isinstance(node, nodes.Element) and not {*names}.isdisjoint(node["classes"])
 

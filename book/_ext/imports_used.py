@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from .facts import facts_of
 from .package import Package
+from .page_facts import facts_of
 
 
 def code_of(document: nodes.document) -> Iterator[str]:

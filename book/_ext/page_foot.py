@@ -1,4 +1,4 @@
-"""At the foot of a page: whether it was read, and the way to its source, to report an error or to mend it.
+"""At the foot of a page: a button "Mark as read", and links to its source, to report an error and to edit it.
 
 Repository and branch are those of publish.toml, as `make address` has set them.
 """
@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from sphinx.application import Sphinx
 
-from .teaching import number
+from .chapters import number
 
 # Shown when progress.js listens to it, and has said whether it is pressed.
 READ = '<button type="button" class="mark-read pst-js-only">Mark as read</button>'
