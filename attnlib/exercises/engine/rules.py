@@ -84,11 +84,13 @@ def parsed(expression: str, **parts: ast.AST) -> ast.expr:
 
 
 def with_name(call: ast.Call, name: str) -> ast.Call:
-    """The call of another function of the same kind."""
-    module = ast.Name("np") if getattr(getattr(call.func, "value", None), "id", "") == "math" else None
-    if isinstance(call.func, ast.Attribute):
-        return ast.Call(ast.Attribute(module or call.func.value, name), call.args, call.keywords)
-    return ast.Call(ast.Name(name), call.args, call.keywords)
+    """The call of another function of the same kind: of NumPy where it was one of `math`, which has fewer."""
+    if not isinstance(call.func, ast.Attribute):
+        return ast.Call(ast.Name(name, ast.Load()), call.args, call.keywords)
+    of = call.func.value
+    if getattr(of, "id", "") == "math":
+        of = ast.Name("np", ast.Load())
+    return ast.Call(ast.Attribute(of, name, ast.Load()), call.args, call.keywords)
 
 
 def word(name: str) -> str:

@@ -1,0 +1,54 @@
+"""What the generator says of wrong answers that nobody has written a row for: each family on a small exercise."""
+
+import numpy as np
+import pytest
+
+from attnlib.exercises.engine import learner
+from attnlib.exercises.engine.model import CodeExercise
+
+
+def planted(solution, cases, task="Do it.", **more):
+    """An exercise without a single mistake of its own."""
+    return CodeExercise(
+        id="foundations.planted",
+        title="Planted",
+        kind="write",
+        level=1,
+        minutes=5,
+        page="01-foundations/4-x",
+        task=task,
+        hints=("a", "b", "c"),
+        solution=solution,
+        cases=cases,
+        **more,
+    )
+
+
+def total(x):
+    """The sum of each row."""
+    return x.sum(axis=-1)
+
+
+def share_of_the_logarithm(x):
+    """A logarithm for each number."""
+    return 3.0 * np.log(x) + 1.0
+
+
+def positive(rng):
+    return {"two rows": (rng.random((2, 3)) + 0.5,), "three rows": (rng.random((3, 4)) + 0.5,)}
+
+
+@pytest.mark.parametrize(
+    ("solution", "answer", "name"),
+    [
+        (total, lambda x: x.mean(axis=-1), "mean in place of sum"),
+        (total, lambda x: x.prod(axis=-1), "product in place of sum"),
+        (
+            share_of_the_logarithm,
+            lambda x: 3.0 * np.log2(x) + 1.0,
+            "logarithm to base 2 in place of logarithm",
+        ),
+    ],
+)
+def test_another_function_in_place_of_the_right_one(solution, answer, name):
+    assert learner.graded(planted(solution, positive), answer).named == (name,)
