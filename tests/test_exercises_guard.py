@@ -357,10 +357,10 @@ def test_the_guard_catches(name):
 
 
 SLIPS = {
-    "a row without a bar": ({"eps is missing | ": "eps is missing: "}, "a row reads `name | sentence`"),
     "minutes in other words": ({" · 10 min": " · 10 minutes"}, "below the title stands `write"),
     "no stars": ({" · ★★": ""}, "below the title stands `write"),
-    "a form that is none": ({"variance + eps => variance": "variance + eps"}, "a form is `old => new`"),
+    "a form that is none": ({'{"variance + eps": "variance"}': '"variance + eps"'}, "a form is an edit, `{old: new}`"),
+    "no form": ({', {"variance + eps": "variance"}': ""}, "needs at least one form; got none for 'eps is missing'"),
     "hints without numbers": ({"\n1. ": "\n", "\n2. ": "\n", "\n3. ": "\n"}, "must number its hints"),
 }
 
@@ -373,8 +373,8 @@ def test_a_slip_of_an_author_is_told_in_a_sentence(slip):
         assert old in text
         text = text.replace(old, new)
     module = ModuleType(channel_norm.__name__)
-    exec(compile(text, "slip", "exec"), module.__dict__)
     with pytest.raises(ValueError, match=re.escape(words)):
+        exec(compile(text, "slip", "exec"), module.__dict__)
         defined(module)
 
 

@@ -27,9 +27,6 @@ class NoSuchText(ValueError):
 @functools.cache
 def source_of(function: Callable[..., Any]) -> str:
     """The source of a function, without indentation."""
-    written = getattr(function, "written", None)
-    if written is not None:
-        return f"{written}\n"
     return textwrap.dedent(inspect.getsource(inspect.unwrap(function))).rstrip() + "\n"
 
 

@@ -86,7 +86,7 @@ class CodeExercise(Exercise):
 
     solution: Callable[..., Any]
     cases: Callable[[np.random.Generator], Mapping[str, tuple[Any, ...]]]  # label -> arguments
-    mistakes: tuple[Mistake, ...]
+    mistakes: tuple[Mistake, ...] = ()
     variants: tuple[Any, ...] = ()  # other right answers: functions, or edits of the solution
     properties: tuple[Property, ...] = ()
     reference: Callable[..., Any] | None = None  # the guard proves that the solution agrees with it
