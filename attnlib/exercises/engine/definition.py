@@ -18,7 +18,19 @@ from attnlib.exercises.engine.model import (
     ProofExercise,
 )
 
-FIELDS = ("GIVEN", "BLANKS", "NEEDS", "RETURNS", "LAWS", "RTOL", "ATOL", "CHOICES", "WITHIN", "PROOF", "RUBRIC")
+FIELDS = (
+    "GIVEN",
+    "BLANKS",
+    "NEEDS",
+    "RETURNS",
+    "LAWS",
+    "RTOL",
+    "ATOL",
+    "CHOICES",
+    "WITHIN",
+    "PROOF",
+    "RUBRIC",
+)
 FIELDS += ("MISTAKES", "VARIANTS")
 HEAD = re.compile(r"([a-z ]+) · (★+) · (\d+) min · (\S+)(?: · after (.+))?")
 

@@ -23,8 +23,8 @@ to be listed elsewhere. `python -m attnlib.exercises.kit.guard foundations.softm
    give the same numbers. The sentence is short and kind, tells why, and gives no line of the solution away. Two
    mistakes that give the same numbers on all cases must become one, or get a case that tells them apart.
 6. `VARIANTS`: a tuple of two or more other right answers, each a form as above, written as differently as you can. They
-   decide which traps are fair (`engine/traps.py` makes cases from yours wherever all right answers agree), and from
-   each of them single mistakes are generated (`engine/rules.py`, `as_if.py`). So write by hand only what needs a story.
+   decide which traps are fair (`engine/derived_cases.py` makes cases from yours wherever all right answers agree),
+   and from each of them single mistakes are generated (`engine/generator`). So write by hand only what needs a story.
 7. `LAWS` from `attnlib.exercises.kit.laws` tell which law an unknown mistake breaks; `reference` is the function of the
    package that the solution must agree with; `RETURNS` names several results.
 8. PyTorch: `NEEDS = ("torch",)`, and `from attnlib.exercises.kit.lazy import torch`, so that nobody else loads it.
