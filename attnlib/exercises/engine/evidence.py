@@ -7,7 +7,7 @@ from typing import Any
 from attnlib.exercises.engine.cases import cases_of
 from attnlib.exercises.engine.model import CodeExercise
 from attnlib.exercises.engine.outcomes import Outcome, adapted, observe, same
-from attnlib.exercises.engine.running import Prints
+from attnlib.exercises.engine.running import Prints, Ran, run
 
 
 @dataclass
@@ -18,6 +18,18 @@ class Evidence:
     prints: list[str] = field(default_factory=list)  # what was printed on each case
     repeats: bool = True
     broken: list[str] = field(default_factory=list)
+
+
+def tried_in_this_process(
+    exercise: CodeExercise,
+    function: Any,
+    seconds: float,
+    memory: int | None = None,
+    step: Callable[[], None] = lambda: None,
+) -> tuple[Evidence, Ran]:
+    """What the function did in this process; `step` is called after each case."""
+    evidence = Evidence()
+    return evidence, run(lambda prints: gather(exercise, function, evidence, prints, step), seconds)
 
 
 def gather(

@@ -7,11 +7,11 @@ from typing import Any
 from attnlib.exercises.engine import child_process
 from attnlib.exercises.engine.attempts import is_blank, is_untouched
 from attnlib.exercises.engine.cases import cases_of
-from attnlib.exercises.engine.evidence import Evidence, gather
+from attnlib.exercises.engine.evidence import Evidence, tried_in_this_process
 from attnlib.exercises.engine.model import CodeExercise
 from attnlib.exercises.engine.naming import Cause, naming_of
 from attnlib.exercises.engine.results import Result, result
-from attnlib.exercises.engine.running import Ran, run
+from attnlib.exercises.engine.running import Ran
 from attnlib.exercises.engine.session_state import pristine
 from attnlib.exercises.engine.verdict import judged, stopped
 
@@ -52,18 +52,6 @@ def cause_of(exercise: CodeExercise, evidence: Evidence) -> Cause:
     if evidence.repeats and (not right or any(outcome.changed for outcome in evidence.outcomes)):
         return naming_of(exercise).explain(evidence.outcomes)
     return Cause()
-
-
-def tried_in_this_process(
-    exercise: CodeExercise,
-    function: Any,
-    seconds: float,
-    memory: int | None = None,
-    step: Callable[[], None] = lambda: None,
-) -> tuple[Evidence, Ran]:
-    """What the function did in this process; `step` is called after each case."""
-    evidence = Evidence()
-    return evidence, run(lambda prints: gather(exercise, function, evidence, prints, step), seconds)
 
 
 def tried_here(

@@ -7,6 +7,7 @@ from typing import Any
 
 from attnlib.exercises.engine import grading, store
 from attnlib.exercises.engine.answers import grade_answer, grade_proof
+from attnlib.exercises.engine.evidence import tried_in_this_process
 from attnlib.exercises.engine.model import AnswerExercise, CodeExercise, Exercise, Mistake, ProofExercise
 from attnlib.exercises.engine.registry import CHAPTERS, chapter, exercises, find
 from attnlib.exercises.engine.results import Code, Note, Part, Result, WrongAnswer, result
@@ -59,7 +60,7 @@ def graded_in_this_process(exercise: Exercise, answer: Any) -> Result:
 
     A child costs 40 ms of processor time where PyTorch is loaded, ten times what most answers take.
     """
-    return graded(exercise, answer, tried=grading.tried_in_this_process)
+    return graded(exercise, answer, tried=tried_in_this_process)
 
 
 def exercise(id: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
