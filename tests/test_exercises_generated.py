@@ -5,6 +5,7 @@ import pytest
 
 from attnlib.exercises.engine import interface
 from attnlib.exercises.engine.model import CodeExercise
+from attnlib.exercises.kit import superfluous
 
 
 def planted(solution, cases, task="Do it.", **more):
@@ -72,3 +73,11 @@ def positive(rng):
 )
 def test_a_family_is_named(solution, answer, name):
     assert "|".join(interface.graded(planted(solution, positive), answer).named) == name
+
+
+def test_a_written_mistake_that_is_generated_as_well_is_listed(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["superfluous", "training.dropped-spread"])
+    assert superfluous.main() == 0
+    said = capsys.readouterr().out
+    assert "training.dropped-spread: the variance" in said and "generated: the root was left out." in said
+    assert "one draw for all keys" not in said
