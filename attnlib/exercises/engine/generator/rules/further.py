@@ -64,25 +64,6 @@ def terms(node: ast.AST, letters: Any) -> Iterator[Change]:
         yield Change(parsed("x / 2", x=node), f"the mean of {left} and {right}", text)
 
 
-def sizes(node: ast.AST, letters: Any) -> Iterator[Change]:
-    """A division by the length of an axis, or a length of another axis."""
-    for name in letters.parameters[:4]:
-        for axis in (-1, -2, 0):
-            length, said = f"{name}.shape[{axis}]", f"the length of axis {axis} of `{name}`"
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-                text = f"Something was divided by {said}, and should be by another number."
-                for code, root in ((f"a / {length}", ""), (f"a / {length} ** 0.5", "the root of ")):
-                    yield Change(parsed(code, a=node.left), f"divided by {root}{said}", text)
-            if is_length(node):
-                text = f"A length was taken from axis {axis} of `{name}`; that of another axis is asked for."
-                yield Change(parsed(length), f"{said} in place of another", text, everywhere=True)
-
-
-def is_length(node: ast.AST) -> bool:
-    of_shape = isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") == "shape"
-    return of_shape or getattr(getattr(node, "func", None), "id", "") == "len"
-
-
 def shapes(node: ast.AST, letters: Any) -> Iterator[Change]:
     """Numbers strung together anew where axes are to be exchanged."""
     if called(node) == "swapaxes" and isinstance(node, ast.Call):
@@ -109,4 +90,4 @@ def infinities(node: ast.AST, letters: Any) -> Iterator[Change]:
             yield Change(new, "a finite number in place of minus infinity", text, everywhere=True)
 
 
-FURTHER = (functions, terms, sizes, shapes, infinities)
+FURTHER = (functions, terms, shapes, infinities)
