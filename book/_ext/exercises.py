@@ -19,7 +19,6 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 
-from attnlib.exercises.engine.edits import source_of
 from attnlib.exercises.engine.model import (
     AnswerExercise,
     CodeExercise,
@@ -28,6 +27,7 @@ from attnlib.exercises.engine.model import (
     ProofExercise,
 )
 from attnlib.exercises.engine.registry import CHAPTERS, chapter, exercises
+from attnlib.exercises.engine.source_edits import source_of
 
 from .anchors import register
 from .answering import AnswerForm

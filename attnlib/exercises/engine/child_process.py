@@ -21,7 +21,7 @@ STEP = b"."
 
 
 @dataclass
-class Came:
+class FromChild:
     """What a child sent: its value, or how many steps it had done before it was ended."""
 
     value: Any = None
@@ -30,12 +30,14 @@ class Came:
     died: bool = False  # it ended Python itself
 
 
-def possible(needs: tuple[str, ...]) -> bool:
+def available(needs: tuple[str, ...]) -> bool:
     """Whether a child process can be had here."""
     return sys.platform == "linux" and hasattr(os, "fork") and "torch" not in needs
 
 
-def run_apart(job: Callable[[Callable[[], None]], Any], seconds: float, memory: int | None = None) -> Came:
+def run_in_child(
+    job: Callable[[Callable[[], None]], Any], seconds: float, memory: int | None = None
+) -> FromChild:
     """Run the job in a child process; it calls its argument after each step. `memory` is a limit in bytes."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():  # a session with threads: the child touches none of them
@@ -45,7 +47,7 @@ def run_apart(job: Callable[[Callable[[], None]], Any], seconds: float, memory: 
         os.close(reading)
         work(job, writing, memory)
     os.close(writing)
-    came = Came()
+    came = FromChild()
     try:
         data, came.ended = received(reading, time.monotonic() + seconds + GRACE)
     finally:  # also when the learner presses stop

@@ -7,14 +7,15 @@ from typing import Any
 
 from attnlib.exercises.engine import grading, store
 from attnlib.exercises.engine.answers import grade_answer, grade_proof
+from attnlib.exercises.engine.evidence import tried_in_this_process
 from attnlib.exercises.engine.model import AnswerExercise, CodeExercise, Exercise, Mistake, ProofExercise
 from attnlib.exercises.engine.registry import CHAPTERS, chapter, exercises, find
 from attnlib.exercises.engine.results import Code, Note, Part, Result, WrongAnswer, result
 from attnlib.exercises.engine.running import TIME_LIMIT
-from attnlib.exercises.engine.speaking import listeners, show, spoken
+from attnlib.exercises.engine.showing import listeners, show, shown_if_dropped
 
 
-@spoken
+@shown_if_dropped
 def check(id: str, answer: Any = ..., *, strict: bool = False, seconds: float = TIME_LIMIT) -> Result:
     """Check your answer: a function, a number, a choice, or the marks of a proof. `strict=True` raises if it fails.
 
@@ -54,12 +55,12 @@ def graded(exercise: Exercise, answer: Any, seconds: float = TIME_LIMIT, **where
     return grade_proof(exercise, answer)
 
 
-def graded_beside(exercise: Exercise, answer: Any) -> Result:
+def graded_in_this_process(exercise: Exercise, answer: Any) -> Result:
     """The same for an answer that is known to end and to do no harm: it runs in this process.
 
     A child costs 40 ms of processor time where PyTorch is loaded, ten times what most answers take.
     """
-    return graded(exercise, answer, tried=grading.tried_beside)
+    return graded(exercise, answer, tried=tried_in_this_process)
 
 
 def exercise(id: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -75,7 +76,7 @@ def exercise(id: str, **options: Any) -> Callable[[Callable[..., Any]], Callable
     return checked
 
 
-@spoken
+@shown_if_dropped
 def hint(id: str, n: int | None = None) -> Note:
     """The next hint, or hint number n; the last one is almost the answer."""
     one = find(id, "hint")
@@ -90,7 +91,7 @@ def hint(id: str, n: int | None = None) -> Note:
     )
 
 
-@spoken
+@shown_if_dropped
 def solution(id: str, confirm: bool = False) -> Note:
     """One way to solve it, and why; asks first if you have not tried."""
     one = find(id, "solution")
@@ -110,7 +111,7 @@ def solution(id: str, confirm: bool = False) -> Note:
     return Note(tuple(parts))
 
 
-@spoken
+@shown_if_dropped
 def progress() -> Note:
     """What you have done, chapter by chapter."""
     known = store.load()
@@ -134,7 +135,7 @@ def line_of(one: Exercise, record: dict[str, Any]) -> str:
     return f"{'✓' if record['passed'] else '·'} {one.id}  {tries}{hints}{seen}"
 
 
-@spoken
+@shown_if_dropped
 def todo(n: int = 3) -> Note:
     """What to do next: exercises not passed yet whose prerequisites you have passed, in the order of the book."""
     known = store.load()
@@ -147,7 +148,7 @@ def todo(n: int = 3) -> Note:
     return Note((f"Next, of {len(open_)} that are open:", Code("\n".join(lines))))
 
 
-@spoken
+@shown_if_dropped
 def reset(id: str | None = None, confirm: bool = False) -> Note:
     """Forget your progress in one exercise, or in all with `reset(confirm=True)`."""
     if id is not None:
@@ -163,7 +164,7 @@ def reset(id: str | None = None, confirm: bool = False) -> Note:
     return Note(("All progress is forgotten.",))
 
 
-@spoken
+@shown_if_dropped
 def progress_code() -> Note:
     """A short code for what you have passed and tried; `load_progress(code)` reads it on another machine."""
     tried = {
@@ -172,7 +173,7 @@ def progress_code() -> Note:
     return Note(("On the other machine: `load_progress(...)` with this code.", Code(store.encoded(tried))))
 
 
-@spoken
+@shown_if_dropped
 def load_progress(code: str | Path) -> Note:
     """Add to the progress on this machine what a code says, or a file that the book saved; nothing is lost."""
     if str(code).endswith(".json"):
@@ -187,7 +188,7 @@ def load_progress(code: str | Path) -> Note:
     return Note((text, *([f"{unknown} are not known to this version of attnlib."] if unknown else [])))
 
 
-@spoken
+@shown_if_dropped
 def progress_on_drive() -> Note:
     """On Colab: keep progress on your Google Drive, so that it is there next time."""
     try:

@@ -1,7 +1,7 @@
 """What the session has set does not reach the engine, and what an answer sets does not stay behind.
 
 `pristine` is for the engine's own code: expected values are computed with the NumPy that was imported, no trap for
-floating point errors, and gradients on. `kept` is for a learner's code: whatever it changes is put back.
+floating point errors, and gradients on. `restored` is for a learner's code: whatever it changes is put back.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ def pristine() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def kept() -> Iterator[None]:
+def restored() -> Iterator[None]:
     """A fixed random state inside; afterwards NumPy, random states, settings and folder are as they were."""
     names = {module: dict(vars(module)) for module in MODULES}
     python, numpy, torch = random.getstate(), np.random.get_state(), sys.modules.get("torch")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from attnlib.exercises.engine.turns import NAMES, counted
+from attnlib.exercises.engine.loop_limit import NAMES, with_limit
 
 COMMON = {"math": math, "np": np}  # what an edit may use, whether or not the solution does
 
@@ -27,9 +27,6 @@ class NoSuchText(ValueError):
 @functools.cache
 def source_of(function: Callable[..., Any]) -> str:
     """The source of a function, without indentation."""
-    written = getattr(function, "written", None)
-    if written is not None:
-        return f"{written}\n"
     return textwrap.dedent(inspect.getsource(inspect.unwrap(function))).rstrip() + "\n"
 
 
@@ -46,12 +43,12 @@ def edited(source: str, edit: Mapping[str, str]) -> str:
     return source
 
 
-def compiled(source: str, like: Callable[..., Any], label: str, count: bool = True) -> Callable[..., Any]:
-    """The function that the source defines, seeing the same module as the one that it imitates; `count` its turns."""
+def compiled(source: str, like: Callable[..., Any], label: str, limited: bool = True) -> Callable[..., Any]:
+    """The function that the source defines, in the module of the one that it imitates; `limited`: see loop_limit."""
     names = COMMON | inspect.unwrap(like).__globals__ | NAMES  # pyright: ignore[reportFunctionMemberAccess]
     tree = ast.parse(source)
-    if count and "while" in source:
-        tree = counted(tree)
+    if limited and "while" in source:
+        tree = with_limit(tree)
     exec(compile(tree, f"<{label}>", "exec"), names)
     definition = tree.body[0]
     assert isinstance(definition, ast.FunctionDef)

@@ -1,4 +1,4 @@
-"""Results speak for themselves: `check(...)` on a line of its own shows what it found, wherever that line stands.
+"""A call of `check(...)` on a line of its own shows what it found, wherever that line stands.
 
 In a notebook only the last expression of a cell is shown, and in a script none is. A call whose result is thrown away
 (the next step of the caller's code is to drop it) shows it here; one that is assigned, printed, passed on, or shown by
@@ -20,17 +20,17 @@ SKIPPED = {"CACHE", "NOP", "EXTENDED_ARG"}
 listeners: list[Callable[[Any], None]] = []  # who shows results in its own way, such as the command line
 
 
-def spoken(function: Callable[P, N]) -> Callable[P, N]:
+def shown_if_dropped(function: Callable[P, N]) -> Callable[P, N]:
     """Show what the function returns where the caller throws it away."""
 
     @functools.wraps(function)
-    def speaks(*arguments: P.args, **options: P.kwargs) -> N:
+    def shows(*arguments: P.args, **options: P.kwargs) -> N:
         note = function(*arguments, **options)
         if not listeners and is_dropped(sys._getframe(1)):
             show(note)
         return note
 
-    return speaks
+    return shows
 
 
 def is_dropped(caller: FrameType) -> bool:
