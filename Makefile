@@ -24,7 +24,7 @@ SINCE ?= main
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book serve test check shards shard walks pictures lint types unit doctests notebooks arithmetic portable pages colab sample gpu cell shots run proofs budget scripts experiments bench speed mutants kills steady lighthouse address clean pdf zip site links
+.PHONY: help setup book chapter contents serve test check shards shard walks pictures lint types unit doctests notebooks arithmetic portable pages colab sample gpu cell shots run proofs budget scripts experiments bench speed mutants kills steady lighthouse address clean pdf zip site links
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
@@ -54,6 +54,12 @@ book: $(BOOK) ## build the whole book, warnings as errors; ends with the path to
 
 serve: book ## build the book and serve it on http://localhost:8000 (another port: make serve PORT=8001)
 	@$(PY) tools/serve.py --port $(PORT) $(SITE)
+
+chapter: $(BOOK) ## make an empty chapter that builds and passes: make chapter NAME=06-efficient-attention
+	@$(PY) tools/new_chapter.py $(NAME)
+
+contents: $(BOOK) ## write what follows from the chapters' folders: _toc.yml, the introduction's plan, the README's list, solutions
+	@$(PY) tools/contents.py
 
 pdf: $(PDF) book ## the whole book as one PDF, in _build/downloads (needs Chromium)
 	@$(PY) tools/make_pdf.py

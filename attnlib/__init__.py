@@ -7,18 +7,14 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
     1  Foundations          reference.ops  .scores  .attention  .kernel  .hard  .monotonic  .sparse  .recurrent
                             nn.*           the twins; nn.debug looks for NaN
                             models.seq2seq, train.fit, train.translation, data, metrics.alignment
-                            exercises.foundations
     2  Self-attention       reference.layers  .masks, and their twins in nn
                             models.stack, train.toy, data.anomaly  .recall, interpret.distance  .patterns  .capture
-                            exercises.self_attention
     3  Multi-head           reference.heads  .projections  .multihead  .grouped  .gates, and nn.multihead  .cache
                             data.offsets  .agreement, interpret.importance
-                            exercises.multi_head
     4  The Transformer      reference.norm  .activations  .glu  .convolution  .positional  .transformer  .block  .depth
                             reference.decoder_block  .embedding  .sampling, and their twins in nn
                             models.config  .parts  .gpt  .encoder_decoder  .pretrained  .published, data.bpe  .pairs
                             decode, beam, speculative
-                            exercises.transformer
     5  Training             reference.losses  .drop, and their twins in nn
                             reference.optim  .matrix_optim  .schedules  .gpt
                             train.fit  .training  .callbacks  .held_out  .state  .checkpoint  .rows  .optim
@@ -26,7 +22,8 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             train.parallel  .workers  .worker_group  .traffic  .shards  .elastic
                             reference.all_reduce  .pipeline
                             models.parallel_costs
-                            exercises.training
+
+The exercises of each chapter are in `attnlib.exercises`, in a folder of its name.
 
 Importing this package loads neither NumPy nor torch; import the module that you need.
 """

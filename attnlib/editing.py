@@ -1,9 +1,9 @@
 """The one editor of Python code: a node of the syntax tree is replaced, and the same edit is written as text.
 
 A rule looks at one place of a tree and yields `Change`s of its node. The mistakes of exercises
-(attnlib/exercises/engine/mutations.py), the edits that tests must notice (tools/mutants.py) and the generated edits of
-the ledger's rows (tools/proofs.py) are made by different rules and put in by this module. It needs the standard
-library alone.
+(attnlib/exercises/engine/generator/edited_code.py), the edits that tests must notice (tools/mutants.py) and the
+generated edits of the ledger's rows (tools/proofs.py) are made by different rules and put in by this module. It needs
+the standard library alone.
 
 >>> source = Source("x = (a - b) * 2  # doubled\\n")
 >>> place = next(one for one in source.places() if isinstance(one.node, ast.BinOp))
@@ -31,6 +31,7 @@ class Change:
     sentence: str = ""
     everywhere: bool = False  # also where the same code stands elsewhere
     family: Callable[[ast.AST], ast.AST | None] | None = None  # also made of many nodes at once
+    weak: bool = False  # said only where no other mistake gives the same numbers
 
 
 class Place:

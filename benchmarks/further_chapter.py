@@ -1,10 +1,9 @@
 """What a further chapter of twelve notebooks costs the tests: `python -m benchmarks.further_chapter`.
 
 Two clones of the last commit are tested whole, one as it is and one in which Chapter 5 stands twice: its twelve
-notebooks, its exercises with their wrong answers, its solutions. The second cannot be all green (the introduction does
-not count that chapter), which changes no time. Printed are the seconds of processor time by part, and the difference
-beside the notebooks' own execution. Each run takes as long as `make test`; a folder that holds results already is not
-tested again.
+notebooks, its exercises with their wrong answers. The second cannot be all green (its equations have the numbers of the
+first), which changes no time. Printed are the seconds of processor time by part, and the difference beside the
+notebooks' own execution. Each run takes as long as `make test`; a folder that has results is not tested again.
 
     python -m benchmarks.further_chapter FOLDER     both clones are made there and stay
 """
@@ -20,7 +19,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ONCE, AGAIN = "training", "again"  # the chapter's name in the ids of exercises
-OLD, NEW = "05-training", "12-again"  # and its folder in the book
+OLD, NEW = "05-training", "06-again"  # and its folder in the book
+REPLACED = {
+    "5 · Training": "6 · Again",
+    "title: Training": "title: Again",
+    "  checked:\n": "",  # the rows of the ledger are checked once
+    "](checked.ipynb": f"](../{OLD}/checked.ipynb",
+}
 PARTS = "lint types+doctests unit notebooks arithmetic+book sample pages"
 TIMES = re.compile(r"^  (\S+) +\d+ min +\d+ s +(\d+) min +(\d+) s", re.M)
 NOTEBOOKS = ("notebooks", "arithmetic", "sample")  # execution of notebooks
@@ -44,7 +49,8 @@ def renamed(text: str) -> str:
     """A text of the chapter, as one of the chapter that stands again."""
     text = re.sub(rf"\b{ONCE}\.(?=({ids()})\b)", f"{AGAIN}.", text)
     text = re.sub(rf"{OLD}/(?!checked)", f"{NEW}/", text)
-    text = text.replace("](checked.ipynb", f"](../{OLD}/checked.ipynb")
+    for old, new in REPLACED.items():
+        text = text.replace(old, new)
     return re.sub(rf"\beq-({labels()})(?![\w-])", r"eq-again-\1", text)
 
 
@@ -55,31 +61,14 @@ def copied(file: Path, to: Path) -> None:
 
 def double(tree: Path) -> None:
     """Put the chapter into a clone a second time."""
-    for file in (tree / "book" / OLD).glob("[0-9]*.ipynb"):
+    folder = tree / "book" / OLD
+    for file in [*folder.glob("[0-9]*.ipynb"), folder / "chapter.yml", folder / "subjects.yml"]:
         copied(file, tree / "book" / NEW / file.name)
     for file in (tree / "attnlib/exercises" / ONCE).glob("*.py"):
         copied(file, tree / "attnlib/exercises" / AGAIN / file.name)
     for file in (tree / "tests/natural_answers").glob(f"{ONCE}*.txt"):
         copied(file, file.with_name(file.name.replace(ONCE, AGAIN, 1)))
-    copied(tree / "book/solutions-05.md", tree / "book/solutions-12.md")
-    added(tree / "attnlib/exercises/engine/registry.py", f'    "{ONCE}": "5 · Training",\n', ONCE, AGAIN)
-    toc = tree / "_toc.yml"
-    chapter = re.search(
-        rf"  - caption: 5 .*?(?=      - file: book/{OLD}/checked)", toc.read_text("utf8"), re.S
-    )
-    assert chapter is not None
-    again = chapter[0].replace("caption: 5 · Training", "caption: 12 · Again").replace(OLD, NEW)
-    toc.write_text(
-        toc.read_text("utf8").replace("  - caption: Reference\n", f"{again}  - caption: Reference\n")
-    )
-    added(toc, "      - file: book/solutions-05\n", "05", "12")
-
-
-def added(file: Path, line: str, old: str, new: str) -> None:
-    """Behind a line of a file, the same once more with another name."""
-    text = file.read_text("utf8")
-    assert line in text, f"{file} has no line {line!r}"
-    file.write_text(text.replace(line, line + line.replace(old, new)), "utf8")
+    subprocess.run([sys.executable, "tools/contents.py"], cwd=tree, check=True)
 
 
 def clone(to: Path, doubled: bool) -> None:

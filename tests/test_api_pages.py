@@ -14,7 +14,7 @@ from built import tree
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
 
-from _ext import docstrings, package, signatures, teaching, twins  # noqa: E402  (the extension lies beside the book)
+from _ext import docstrings, package, signatures, taught_in, twins  # noqa: E402  (the extension lies beside the book)
 
 SITE = ROOT / "_build" / "html" / "book"
 PACKAGE = package.read_package(ROOT / "attnlib")
@@ -48,7 +48,7 @@ def test_a_package_with_all_offers_exactly_that() -> None:
     assert PACKAGE.find("attnlib.viz.heatmap.heatmap") == "viz.heatmap"
 
 
-@pytest.mark.parametrize("module", [docstrings, package, signatures, teaching, twins])
+@pytest.mark.parametrize("module", [docstrings, package, signatures, twins])
 def test_the_examples_in_the_extension_hold(module) -> None:
     found = doctest.testmod(module)
     assert found.attempted and not found.failed
@@ -107,7 +107,7 @@ def chapters_in_the_book() -> set[str]:
 
 def awaited(symbol: package.Symbol) -> bool:
     """Its module says that it belongs to a chapter of which the book has no notebook yet."""
-    said = teaching.CHAPTER.findall(PACKAGE.modules[symbol.home].doc)
+    said = taught_in.CHAPTER.findall(PACKAGE.modules[symbol.home].doc)
     return bool(said) and not chapters_in_the_book() & set(said)
 
 

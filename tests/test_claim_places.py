@@ -15,7 +15,7 @@ import claim_places  # noqa: E402
 import claim_texts  # noqa: E402
 from claim_places import PlaceError, mark, problem, resolve, sentences  # noqa: E402
 
-ROWS = claim_places.load(claim_places.CLAIMS.parent).values()
+ROWS = claim_places.load(claim_places.BOOK).values()
 CLAIMS = [row for row in ROWS if row.kind == "claims"]
 
 
@@ -136,7 +136,7 @@ def test_a_sentence_ends_where_a_reader_says_so() -> None:
 
 
 def test_the_checked_notebooks_word_a_claim_as_the_ledger_does() -> None:
-    rows, found = claim_places.load(claim_places.CLAIMS.parent), []
+    rows, found = claim_places.load(claim_places.BOOK), []
     for path in claim_texts.NOTEBOOKS:
         cells = nbformat.read(path, as_version=4).cells
         texts = [cell.source for cell in cells if cell.cell_type == "markdown"]

@@ -18,7 +18,7 @@ import proofs  # noqa: E402
 from _ext.counterproofs import edit_problem, proving_code, text_problem  # noqa: E402
 from _ext.ledger import Edit, LedgerError, Row, load, row_of  # noqa: E402
 
-ROWS = load(ROOT / "book" / "ledger")
+ROWS = load(ROOT / "book")
 CHECKED = sorted((ROOT / "book").glob("*/checked*.ipynb"))
 
 

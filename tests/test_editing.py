@@ -14,7 +14,8 @@ from mutant_rules import edits, is_mathematics
 
 from attnlib import reference
 from attnlib.editing import Place, Source, as_read, narrowed, replaced, shown
-from attnlib.exercises.engine.mutations import edits_of
+from attnlib.exercises.engine.generator.edited_code import edits_of
+from attnlib.exercises.engine.generator.rules import RULES
 from attnlib.exercises.engine.registry import find
 from attnlib.exercises.kit import guard
 from attnlib.exercises.kit.edit_rows import rows_of
@@ -139,7 +140,7 @@ def test_the_mistakes_of_an_exercise_are_made_by_the_same_editor():
     source = Source(one.model_answer)
     by_line = {(place.lineno, place.text, place.field): place for place in source.places()}
     tried = 0
-    for made in edits_of(one.model_answer, one.task, one.solution):
+    for made in edits_of(one.model_answer, one.task, one.solution, RULES):
         (place, new), *more = made.pairs
         if not more:
             here = by_line[place.lineno, place.text, place.field]

@@ -28,9 +28,11 @@ from attnlib.exercises import (
     solution,
     todo,
 )
-from attnlib.exercises.engine import learner, naming, store
+from attnlib.exercises.engine import interface, store
 from attnlib.exercises.engine.attempts import is_untouched
+from attnlib.exercises.engine.cases import cases_of
 from attnlib.exercises.engine.model import AnswerExercise, CodeExercise, Mistake
+from attnlib.exercises.engine.naming import naming_of
 from attnlib.exercises.engine.outcomes import same
 from attnlib.exercises.engine.registry import find
 from attnlib.exercises.engine.results import Note, as_html
@@ -76,7 +78,7 @@ PLANTED = CodeExercise(
 
 
 def graded(answer, planted=PLANTED, **options):
-    return learner.graded(planted, answer, **options)
+    return interface.graded(planted, answer, **options)
 
 
 # What a wrong answer gets, in the order in which it is told
@@ -338,7 +340,7 @@ def test_an_endless_loop_is_stopped_outside_the_main_thread():
 @pytest.fixture
 def in_thread(monkeypatch):
     """As on a system where no child process can be had."""
-    monkeypatch.setattr("attnlib.exercises.engine.apart.possible", lambda needs: False)
+    monkeypatch.setattr("attnlib.exercises.engine.child_process.available", lambda needs: False)
 
 
 def test_a_loop_that_catches_everything_is_stopped_too(in_thread):
@@ -551,16 +553,16 @@ def test_a_prediction_is_compared_and_never_shown():
 
 def test_a_share_that_comes_in_per_cent_is_told():
     share = answer_exercise(lambda: 0.769, kind="predict", within=0.006)
-    assert learner.graded(share, 77).named == ("in per cent",)
-    assert learner.graded(share, 0.77).passed and not learner.graded(share, 78).named
+    assert interface.graded(share, 77).named == ("in per cent",)
+    assert interface.graded(share, 0.77).passed and not interface.graded(share, 78).named
 
 
 def test_a_mistake_is_named_in_its_own_size_however_wide_the_reach_of_the_answer():
     hours = Mistake("in hours", "Asked for are seconds.", 0.21)
     seconds = answer_exercise(lambda: 759.0, kind="predict", within=6, mistakes=(hours,))
-    assert learner.graded(seconds, 760).passed
-    assert learner.graded(seconds, 0.212).named == ("in hours",)
-    assert not learner.graded(seconds, 1.0).named and not learner.graded(seconds, 0.05).named
+    assert interface.graded(seconds, 760).passed
+    assert interface.graded(seconds, 0.212).named == ("in hours",)
+    assert not interface.graded(seconds, 1.0).named and not interface.graded(seconds, 0.05).named
 
 
 def test_a_tensor_is_right_where_an_array_is_asked_for():
@@ -856,10 +858,14 @@ def test_checking_numpy_exercises_loads_no_torch():
 
 
 def test_a_generated_mistake_whose_loop_never_ends_is_ended():
-    """`kernel` counted as one: the solution's loop makes no step. Without counted turns a check would hang for ever."""
+    """`kernel` counted as one: the solution's loop makes no step. Without a limit a check would hang for ever."""
     exercise = find("self-attention.layers-to-reach", "test")
-    made = next(one for one in naming.generated(exercise) if one.mistakes[0].name == "`kernel` counts as one")
-    assert any(outcome.error for outcome in made.outcomes(exercise))
+    made = next(
+        one
+        for one in naming_of(exercise).generated.listed
+        if one.mistakes[0].name == "`kernel` counts as one"
+    )
+    assert any(outcome.error for outcome in made.outcomes)
 
 
 def nudged(array, number):
@@ -875,22 +881,22 @@ def nudged(array, number):
 )
 def test_what_is_looked_up_is_what_a_comparison_one_by_one_finds(id):
     exercise = find(id, "test")
-    every, found = naming.known(exercise), 0
-    for number, one in enumerate(every):
+    written, found = naming_of(exercise).written, 0
+    for number, one in enumerate(written.listed):
         theirs = [
             replace(outcome, arrays=tuple(nudged(array, number) for array in outcome.arrays))
-            for outcome in one.outcomes(exercise)
+            for outcome in one.outcomes
         ]
         ran = [i for i, outcome in enumerate(theirs) if outcome.kind != "error"]
-        limits = naming.tolerances(exercise)
+        limits = cases_of(exercise).tolerances
         fits = [
             other
-            for other in every
-            if all(same(other.outcome(exercise, i), theirs[i], *limits[i]) for i in ran)
+            for other in written.listed
+            if all(same(other.outcome(i), theirs[i], *limits[i]) for i in ran)
         ]
-        assert naming.fitting(exercise, naming.known, theirs, [*range(len(theirs))]) == fits
+        assert written.fitting(theirs, [*range(len(theirs))]) == fits
         found += bool(ran and fits)
-    assert 0 < found < len(every)  # some are too far off
+    assert 0 < found < len(written.listed)  # some are too far off
 
 
 def test_a_list_of_numbers_is_an_array_to_the_laws_too():

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from attnlib.exercises.engine.learner import graded
+from attnlib.exercises.engine.interface import graded
 from attnlib.exercises.engine.registry import exercises
 from attnlib.exercises.engine.verdict import OUT_OF_RANGE
 
@@ -97,7 +97,10 @@ MASKED = {
     "plus one": (lambda S, mask: weights(S + mask), ""),
     "uniform where empty": (uniform_where_empty, "equal weights for a row with nothing to look at"),
     "scores": (lambda S, mask: np.where(mask, S, -np.inf), ""),
-    "-100": (lambda S, mask: weights(np.where(mask, S, S.dtype.type(-100))), ""),
+    "-100": (
+        lambda S, mask: weights(np.where(mask, S, S.dtype.type(-100))),
+        "a finite number in place of minus infinity",
+    ),
     "-1e30": (
         lambda S, mask: weights(np.where(mask, S, S.dtype.type(-1e30))),
         "equal weights for a row with nothing to look at",

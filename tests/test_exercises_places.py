@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from attnlib.exercises.engine import learner
+from attnlib.exercises.engine import interface
 from attnlib.exercises.engine.exporting import exported, start_of
 from attnlib.exercises.engine.model import AnswerExercise, CodeExercise
 from attnlib.exercises.engine.registry import exercises
@@ -46,14 +46,14 @@ def test_the_solution_passes_in_the_cell_of_its_notebook(id):
     one = CODE[id]
     names = names_before(one)
     exec(one.model_answer, names)
-    assert learner.graded(one, names[one.name]).passed
+    assert interface.graded(one, names[one.name]).passed
 
 
 @pytest.mark.parametrize("id", CODE)
 def test_the_solution_passes_in_the_file_that_show_writes(id, monkeypatch):
     one = CODE[id]
     found = []
-    monkeypatch.setattr(learner, "listeners", [found.append])
+    monkeypatch.setattr(interface, "listeners", [found.append])
     exec(start_of(one).replace(one.stub, one.model_answer), {"__name__": "answer"})
     assert [result.passed for result in found] == [True]
 
@@ -61,10 +61,10 @@ def test_the_solution_passes_in_the_file_that_show_writes(id, monkeypatch):
 @pytest.mark.parametrize("id", CODE)
 def test_what_solution_shows_passes_in_a_bare_shell(id):
     one = CODE[id]
-    code = learner.solution(id, confirm=True).parts[1]
+    code = interface.solution(id, confirm=True).parts[1]
     names: dict[str, Any] = {}
     exec(code.text, names)
-    assert learner.graded(one, names[one.name]).passed
+    assert interface.graded(one, names[one.name]).passed
 
 
 def test_answers_with_their_mistakes_can_be_written_as_json():

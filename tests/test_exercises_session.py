@@ -13,7 +13,9 @@ import psutil
 import pytest
 
 from attnlib.exercises import check, progress
-from attnlib.exercises.engine import naming, store
+from attnlib.exercises.engine import store
+from attnlib.exercises.engine.cases import cases_of
+from attnlib.exercises.engine.naming import naming_of
 from attnlib.exercises.engine.registry import loaded
 
 ID = "foundations.softmax"
@@ -42,8 +44,8 @@ def columns(S):
 
 
 def forget_values():
-    for computed in (naming.cases, naming.arguments_of, naming.expected, naming.tolerances):
-        computed.cache_clear()
+    cases_of.cache_clear()
+    naming_of.cache_clear()
 
 
 def test_a_patched_numpy_changes_no_expected_value(monkeypatch):
@@ -87,7 +89,7 @@ def messy(S):
 @pytest.mark.parametrize("child", [True, False], ids=["in a child process", "in a thread"])
 def test_nothing_stays_behind(child, monkeypatch):
     monkeypatch.setattr(
-        "attnlib.exercises.engine.apart.possible", lambda needs: child and hasattr(os, "fork")
+        "attnlib.exercises.engine.child_process.available", lambda needs: child and hasattr(os, "fork")
     )
     before = (
         os.getcwd(),
@@ -160,7 +162,7 @@ def test_they_speak_in_the_middle_of_a_cell_and_once():
     for cell, times in (("progress()\n1", 1), ("progress()", 1), ("kept = progress()", 0)):
         with pytest.MonkeyPatch.context() as patch:
             shown = []
-            patch.setattr("attnlib.exercises.engine.speaking.show", shown.append)
+            patch.setattr("attnlib.exercises.engine.showing.show", shown.append)
             patch.setattr(shell.displayhook, "__call__", shown.append, raising=False)
             code = shell.run_cell(cell, store_history=False)
             result = [code.result] if type(code.result).__name__ == "Note" else []
@@ -173,6 +175,8 @@ def test_they_speak_in_the_middle_of_a_cell_and_once():
 WRITER = """
 import sys
 from attnlib.exercises.engine import store
+from attnlib.exercises.engine.cases import cases_of
+from attnlib.exercises.engine.naming import naming_of
 for i in range(5):
     store.attempted(f"foundations.of-{sys.argv[1]}-{i}", True)
     store.attempted("foundations.softmax", False)

@@ -9,13 +9,23 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
 
-from _ext.ledger import LedgerError, Row, counts, load, load_syllabus, row_of  # noqa: E402
+from _ext.ledger import (  # noqa: E402
+    Derived,
+    LedgerError,
+    Row,
+    chapter_of_file,
+    counts,
+    ledger_files,
+    load,
+    raw_rows,
+    row_of,
+)
+from _ext.notebooks import notebooks  # noqa: E402
 from _ext.proofs import asserts_something, problems, proof_problem, where_problem  # noqa: E402
 
-LEDGER = ROOT / "book" / "ledger"
+BOOK = ROOT / "book"
 SITE = ROOT / "_build" / "html"
-ROWS = load(LEDGER)
-SYLLABUS = load_syllabus(LEDGER)
+ROWS = load(BOOK)
 GOOD = {
     "id": "C001", "chapter": "01 foundations", "text": "t", "sources": ["D2 §7"], "verdict": "FALSE", "correct": "c",
     "at": "D2 §7 > Step 1 p1 #91e2", "evidence": "computed",
@@ -24,14 +34,24 @@ GOOD = {
 
 
 def test_chapter_1_has_the_rows_that_belong_to_it() -> None:
-    due = counts({"01 foundations": SYLLABUS["01 foundations"]}, done=ROWS.__contains__)
-    assert due == {"01 foundations": {"systems": (28, 28), "equations": (52, 52), "claims": (78, 78)}}
-    assert len(set(SYLLABUS["01 foundations"])) == len(SYLLABUS["01 foundations"])
+    found = counts(ROWS.values(), done=ROWS.__contains__)["01 foundations"]
+    assert found == {"systems": (28, 28), "equations": (52, 52), "claims": (78, 78)}
 
 
-def test_each_chapter_has_the_rows_that_it_owes() -> None:
-    has = {chapter: sorted(row.id for row in ROWS.values() if row.chapter == chapter) for chapter in SYLLABUS}
-    assert has == {chapter: sorted(ids) for chapter, ids in SYLLABUS.items()}
+def test_the_five_chapters_have_the_528_rows_that_they_owe() -> None:
+    """None is lost when rows move from file to file."""
+    written = [row for row in ROWS.values() if row.chapter < "06"]
+    tally = {kind: sum(row.kind == kind for row in written) for kind in ("systems", "equations", "claims")}
+    assert tally == {"systems": 114, "equations": 145, "claims": 269}, tally
+    folders = {chapter_of_file(str(file)) for file in ledger_files(BOOK)} - {""}
+    assert {row.chapter for row in written} <= folders
+
+
+def test_a_row_writes_only_what_the_notebooks_do_not_say() -> None:
+    derived = Derived(tuple(notebooks(BOOK)))
+    rows = [raw for file in ledger_files(BOOK) for raw in raw_rows(file.read_text("utf8"))]
+    said = {raw["id"]: keys for raw in rows if (keys := derived.superfluous(raw))}
+    assert not said, f"the notebooks say this of these rows already, so take it out of the ledger: {said}"
 
 
 def test_rows_say_what_they_say_in_few_words() -> None:
@@ -54,10 +74,57 @@ def test_the_introduction_counts_what_the_ledger_holds() -> None:
 def test_every_place_and_every_proof_of_the_finished_chapters_leads_somewhere() -> None:
     if not SITE.exists():
         pytest.skip("the book is not built: run `make book`, then this test again.")
-    due = [row for ids in SYLLABUS.values() for row in ids]
-    found = [sentence for row in due for sentence in problems(ROWS[row], ROOT, SITE)]
-    extra = [s for row in ROWS.values() if row.id not in due and row.where for s in problems(row, ROOT, SITE)]
-    assert not found + extra, "\n".join(found + extra)
+    found = [sentence for row in ROWS.values() for sentence in problems(row, ROOT, SITE)]
+    assert not found, "\n".join(found)
+
+
+# What a row does not write, because the notebooks say it.
+
+
+def markdown_and_proof(*anchors: str, proves: str = "") -> str:
+    text = "# A page\n\n" + "\n".join(f'<a id="{anchor}"></a>' for anchor in anchors)
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": text}]
+    cells += [{"cell_type": "code", "metadata": {"tags": [proves]}, "source": "assert x"}] if proves else []
+    return json.dumps({"cells": cells, "metadata": {}})
+
+
+@pytest.fixture
+def small_book(tmp_path: Path) -> Path:
+    """Two chapters: the row S001 is treated on two pages and checked, S002 only treated, twice."""
+    pages = {
+        "01-x/1-a": markdown_and_proof("s001", "s002", proves="S002"),
+        "01-x/10-b": markdown_and_proof("s002", proves="S002"),
+        "01-x/checked": markdown_and_proof("s001", proves="S001"),
+        "02-y/1-c": markdown_and_proof("s001", proves="S001"),
+    }
+    for name, text in pages.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.ipynb").write_text(text)
+    rows = [{"id": f"S00{i}", "name": "n", "text": "t", "sources": ["D2 §7"]} for i in (1, 2, 3)]
+    rows[2]["where"] = "01-x/1-a#s001"
+    (tmp_path / "01-x" / "ledger.yml").write_text(json.dumps(rows))
+    return tmp_path
+
+
+def test_where_and_proof_follow_from_the_notebooks_and_the_checked_one_wins(small_book: Path) -> None:
+    rows = load(small_book)
+    assert [row.where for row in rows.values()] == [
+        ("01-x/checked#s001",), ("01-x/1-a#s002",), ("01-x/1-a#s001",)
+    ]  # fmt: skip
+    assert [row.proof for row in rows.values()] == [
+        ("book/01-x/checked.ipynb::S001",), ("book/01-x/1-a.ipynb::S002",), ()
+    ]  # fmt: skip
+    assert {row.chapter for row in rows.values()} == {"01 x"}
+
+
+def test_a_row_that_repeats_what_the_notebooks_say_is_found(small_book: Path) -> None:
+    derived = Derived(tuple(notebooks(small_book)))
+    said = {"id": "S001", "where": "01-x/checked#s001", "proof": ["book/01-x/checked.ipynb::S001"]}
+    assert derived.superfluous(said) == ["where", "proof"]
+    assert (
+        derived.superfluous({"id": "S001", "where": "01-x/1-a#s001", "proof": "tests/test_a.py::test_b"})
+        == []
+    )
 
 
 # Tests of the checks themselves: each plants a fault and sees it caught.
@@ -88,7 +155,8 @@ def test_a_row_that_breaks_the_schema_is_refused_with_a_sentence(fault: str) -> 
 def test_a_missing_field_and_an_id_used_twice_are_refused(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="missing: correct"):
         row_of("claims", {key: value for key, value in GOOD.items() if key != "correct"})
-    (tmp_path / "claims.yml").write_text(json.dumps([GOOD, GOOD]))
+    (tmp_path / "ledger").mkdir()
+    (tmp_path / "ledger" / "later.yml").write_text(json.dumps([GOOD, GOOD]))
     with pytest.raises(LedgerError, match="occurs twice"):
         load(tmp_path)
 

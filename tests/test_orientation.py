@@ -26,7 +26,7 @@ from waits import patient, until
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "book"), str(ROOT / "tools")]
 
-from _ext import foot, way  # noqa: E402  (the extension lies beside the book)
+from _ext import navigation, page_foot  # noqa: E402  (the extension lies beside the book)
 from set_address import wanted  # noqa: E402
 
 INTRO = "book/intro.html"
@@ -40,7 +40,7 @@ in_browser = pytest.mark.browser
 
 
 def test_chapters_have_the_names_of_the_contents() -> None:
-    names = way.chapters(ROOT)
+    names = navigation.titles(ROOT / "book")
     assert names["2"] == "Self-Attention" and names["3"] == "Multi-Head Attention"
 
 
@@ -49,7 +49,7 @@ def test_a_notebook_that_calls_itself_a_side_road_is_one(tmp_path: Path) -> None
     folder.mkdir(parents=True)
     for name, course in (("1-core", {}), ("2-aside", {"course": {"side_road": True}})):
         (folder / f"{name}.ipynb").write_text(json.dumps({"cells": [], "metadata": course}), "utf8")
-    assert way.side_roads(tmp_path) == {"book/01-foundations/2-aside"}
+    assert navigation.side_roads(tmp_path / "book") == {"book/01-foundations/2-aside"}
 
 
 @built
@@ -217,7 +217,7 @@ def test_a_page_leads_to_its_source_as_publish_toml_says(name: str) -> None:
     assert (ROOT / file).is_file()
 
 
-@pytest.mark.parametrize("module", [foot])
+@pytest.mark.parametrize("module", [page_foot])
 def test_the_examples_in_the_extension_hold(module: Any) -> None:
     import doctest
 

@@ -25,10 +25,17 @@ from waits import until
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
 
-from _ext import finding, glossary, plain  # noqa: E402  (the extension lies beside the book)
+from _ext import glossary, plain_text, search_data  # noqa: E402  (the extension lies beside the book)
+from _ext.notebooks import notebooks  # noqa: E402
 
 SOFTMAX = "book/01-foundations/4-softmax-and-scale.html"
-QUESTIONS = yaml.safe_load((ROOT / "tests" / "search_questions.yml").read_text("utf8"))
+BOOK = ROOT / "book"
+QUESTION_FILES = [ROOT / "tests" / "search_questions.yml", *sorted(BOOK.glob("[0-9]*/search_questions.yml"))]
+QUESTIONS = {
+    question: pages
+    for file in QUESTION_FILES
+    for question, pages in (yaml.safe_load(file.read_text("utf8")) or {}).items()
+}
 SERVED = pytest.mark.parametrize("from_disk", [False, True], ids=["served", "from disk"])
 
 
@@ -37,7 +44,7 @@ def search_page(from_disk: bool, origin: str, query: str) -> str:
     return f"{place}?q={query.replace(' ', '+')}"
 
 
-@pytest.mark.parametrize("module", [finding, glossary, plain])
+@pytest.mark.parametrize("module", [search_data, glossary, plain_text])
 def test_the_examples_in_the_extension_hold(module) -> None:
     found = doctest.testmod(module)
     assert found.attempted and not found.failed
@@ -47,19 +54,15 @@ def test_the_examples_in_the_extension_hold(module) -> None:
 
 
 def test_the_subject_index_and_the_questions_name_pages_of_the_book() -> None:
-    subjects = yaml.safe_load((ROOT / "book" / "subjects.yml").read_text("utf8"))
-    named = [*subjects, *(page for pages in QUESTIONS.values() for page in pages)]
-    lost = {page for page in named if not list((ROOT / "book").glob(f"{page}.*"))}
-    assert not lost, f"book/subjects.yml or tests/search_questions.yml names {lost}, no page of book/"
+    named = [*search_data.subjects_of(BOOK), *(page for pages in QUESTIONS.values() for page in pages)]
+    lost = {page for page in named if not list(BOOK.glob(f"{page}.*"))}
+    assert not lost, f"a subjects.yml or search_questions.yml names {lost}, no page of book/"
 
 
 def test_every_notebook_is_in_the_subject_index() -> None:
-    subjects = yaml.safe_load((ROOT / "book" / "subjects.yml").read_text("utf8"))
-    toc = (ROOT / "_toc.yml").read_text("utf8")
-    notebooks = set(re.findall(r"file: book/(\d\S+)", toc)) - set(
-        re.findall(r"file: book/(\d\S+/checked\S*)", toc)
-    )
-    assert notebooks <= set(subjects), "add the page's subjects to book/subjects.yml"
+    numbered = {one.page for one in notebooks(BOOK) if not one.is_checked}
+    missing = numbered - set(search_data.subjects_of(BOOK))
+    assert not missing, f"add the subjects of {missing} to the subjects.yml of the chapter's folder"
 
 
 @pytest.mark.browser

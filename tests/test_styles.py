@@ -12,10 +12,10 @@ ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
 sys.path.insert(0, str(ROOT / "book"))
 
-slim, styles = (importlib.import_module(f"_ext.{name}") for name in ("slim", "styles"))
+fewer_elements, styles = (importlib.import_module(f"_ext.{name}") for name in ("fewer_elements", "styles"))
 
 
-@pytest.mark.parametrize("module", [slim, styles])
+@pytest.mark.parametrize("module", [fewer_elements, styles])
 def test_the_examples_in_the_code_hold(module):
     result = doctest.testmod(module)
     assert result.attempted and not result.failed

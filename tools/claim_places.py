@@ -9,7 +9,7 @@ too, and that paragraph is then the first. A paragraph is what stands between em
 a table and a listing count as one each. An item, a row and a line of code begin a new sentence.
 
 The mark at the end is a checksum of the letters and digits of what stands there. It says nothing of the sentence, but
-it fails when one reads another. `--mark` writes the marks that are missing or wrong into book/ledger/claims.yml.
+it fails when one reads another. `--mark` writes the marks that are missing or wrong into the files of the ledger.
 """
 
 import re
@@ -23,7 +23,7 @@ from zlib import crc32
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
 
-from _ext.ledger import AT, Row, load  # noqa: E402  # pyright: ignore[reportMissingImports]
+from _ext.ledger import AT, Row, ledger_files, load  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 DOCUMENTS = ROOT.parent / "shared" / "documents"
 FILES = {
@@ -33,7 +33,7 @@ FILES = {
     "D4": "overview",
     "D5": "paper-analysis",
 }
-CLAIMS = ROOT / "book" / "ledger" / "claims.yml"
+BOOK = ROOT / "book"
 UNMARKED = re.compile(r'"(D[1-5] [^"]+? p\d[^"#]*?)(?: #[0-9a-f]*)?"')
 LABEL = re.compile(r"(?:[-*] |\d+\. )?\*\*(.+?)\*\*")
 ITEM = re.compile(r"\s*(?:[-*•] |\d+[.)] |\|)")
@@ -188,7 +188,8 @@ def write_marks() -> None:
     def marked(place: re.Match[str]) -> str:
         return f'"{place[1]} #{mark(resolve(f"{place[1]} #0000"))}"'
 
-    CLAIMS.write_text(UNMARKED.sub(marked, CLAIMS.read_text("utf8")), "utf8")
+    for file in ledger_files(BOOK):
+        file.write_text(UNMARKED.sub(marked, file.read_text("utf8")), "utf8")
 
 
 def main(arguments: list[str]) -> int:
@@ -198,7 +199,7 @@ def main(arguments: list[str]) -> int:
     if arguments == ["--mark"]:
         write_marks()
         return 0
-    rows = load(CLAIMS.parent)
+    rows = load(BOOK)
     print("\n\n".join(show(rows[name]) if name in rows else f"{name}: no such row." for name in arguments))
     return 0 if arguments and all(name in rows for name in arguments) else 1
 

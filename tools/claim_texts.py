@@ -34,7 +34,7 @@ def written(text: str, rows: dict[str, Row]) -> str:
 
 
 def main() -> int:
-    rows = load(ROOT / "book" / "ledger")
+    rows = load(ROOT / "book")
     for path in NOTEBOOKS:
         notebook = nbformat.read(path, as_version=4)
         for cell in notebook.cells:

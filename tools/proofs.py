@@ -17,6 +17,7 @@ import contextlib
 import functools
 import io
 import random
+import re
 import subprocess
 import sys
 import time
@@ -25,8 +26,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "book"), str(ROOT / "tools")]
@@ -38,13 +37,20 @@ from _ext.counterproofs import (  # noqa: E402  # pyright: ignore[reportMissingI
     proving_cells,
     proving_code,
 )
-from _ext.ledger import Edit, Row, load, row_of  # noqa: E402  # pyright: ignore[reportMissingImports]
+from _ext.ledger import (  # noqa: E402  # pyright: ignore[reportMissingImports]
+    Edit,
+    Row,
+    chapter_of_file,
+    ledger_files,
+    load,
+    raw_rows,
+)
 from mutants import equivalent  # noqa: E402
 from trying import LIMIT, QUIET, Watcher, copy_of, warm  # noqa: E402
 
 from attnlib.edit_table import Tried, table  # noqa: E402
 
-LEDGER = ROOT / "book" / "ledger"
+BOOK = ROOT / "book"
 SAMPLE, SAMPLE_TIME = 5, 45  # rows beside those that changed; seconds after which no further one is begun
 
 
@@ -221,8 +227,7 @@ def sample(rows: dict[str, Row]) -> list[Row]:
 def row_changed(row: Row) -> bool:
     """Does its counter-proof, its proving code, or the file that this edits differ from the last commit?"""
     differ = set(_git("diff", "HEAD", "--name-only").split())
-    ledger = f"book/ledger/{row.kind}.yml"
-    if ledger in differ and row != _then(ledger).get(row.id):
+    if rows_now().get(row.id) != rows_then().get(row.id):
         return True
     files = {proof.split("::")[0] for proof in row.proof if not proof.endswith(".ipynb::" + row.id)}
     cells = [
@@ -238,10 +243,23 @@ def _cells_changed(proof: str) -> bool:
 
 
 @cache
-def _then(ledger: str) -> dict[str, Row]:
-    """The rows of one file of the ledger as they were at the last commit."""
-    kind = Path(ledger).stem
-    return {raw["id"]: row_of(kind, raw) for raw in yaml.safe_load(_git("show", f"HEAD:{ledger}")) or []}
+def rows_now() -> dict[str, Any]:
+    """The rows of the ledger as they are written in its files."""
+    texts = {file.relative_to(ROOT).as_posix(): file.read_text("utf8") for file in ledger_files(BOOK)}
+    return written(texts)
+
+
+@cache
+def rows_then() -> dict[str, Any]:
+    """The same at the last commit."""
+    names = re.findall(
+        r"^book/(?:\d\S*/ledger|ledger/\S+)\.yml$", _git("ls-tree", "-r", "--name-only", "HEAD", "book"), re.M
+    )
+    return written({name: _git("show", f"HEAD:{name}") for name in names})
+
+
+def written(texts: dict[str, str]) -> dict[str, Any]:
+    return {raw["id"]: raw for name, text in texts.items() for raw in raw_rows(text, chapter_of_file(name))}
 
 
 def _git(*arguments: str) -> str:
@@ -259,7 +277,7 @@ def main(arguments: list[str]) -> int:
     for part in ("old", "new", "file"):
         parser.add_argument(f"--{part}", default="")
     asked = parser.parse_args(arguments)
-    rows = load(LEDGER)
+    rows = load(BOOK)
     if asked.attempt:
         return attempt(rows[asked.names[0]], Edit(asked.old, asked.new, asked.file))
     due = sample(rows) if asked.sample else chosen(rows, asked.names)

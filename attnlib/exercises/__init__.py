@@ -7,7 +7,7 @@ Each exercise is one file, `attnlib/exercises/<chapter>/<name>.py`, and its path
 `foundations/log_sum_exp.py`. `attnlib.exercises.kit` says how to write one; `attnlib.exercises.engine` runs them.
 """
 
-from attnlib.exercises.engine.learner import (
+from attnlib.exercises.engine.interface import (
     check,
     exercise,
     hint,

@@ -20,7 +20,7 @@ import traceback
 from pathlib import Path
 
 from attnlib.exercises.classroom import command
-from attnlib.exercises.engine import learner, store
+from attnlib.exercises.engine import interface, store
 from attnlib.exercises.engine.errors import trimmed
 from attnlib.exercises.engine.exporting import start_of
 from attnlib.exercises.engine.registry import exercises, find
@@ -54,7 +54,7 @@ def check_file(path: Path) -> int:
     if not path.is_file():
         print(f"check: FILE must be a Python file with your answers; {path} does not exist.")
         return 2
-    learner.listeners.append(told)
+    interface.listeners.append(told)
     sys.path.insert(0, str(path.resolve().parent))
     try:
         runpy.run_path(str(path), run_name="__main__")
@@ -65,7 +65,7 @@ def check_file(path: Path) -> int:
         print(f"{path} stopped with an error:\n{trimmed(error)}")
         return 2
     finally:
-        learner.listeners.remove(told)
+        interface.listeners.remove(told)
         sys.path.pop(0)
     if not results:
         print(f'{path}: no exercise found. Put @exercise("foundations.softmax") above your function.')
@@ -129,8 +129,8 @@ def dispatch(chosen: argparse.Namespace) -> int:
     if chosen.command == "check":
         return watch(chosen.file) if chosen.watch else check_file(chosen.file)
     print(
-        {"progress": learner.progress, "todo": learner.todo}.get(
-            chosen.command, lambda: learner.hint(chosen.id)
+        {"progress": interface.progress, "todo": interface.todo}.get(
+            chosen.command, lambda: interface.hint(chosen.id)
         )()
     )
     return 0

@@ -2,38 +2,41 @@
 
 Bottom-up, each module uses only those above it:
 
-    facts      what is remembered of each page between builds
-    ledger     the rows of book/ledger: schema, loader, counts
+    chapters   what each chapter's folder says of it, and the numbers of pages
+    notebooks  what each notebook says of itself: title, side road, anchors, the rows that it proves
+    page_facts  what is remembered of each page between builds
+    ledger     the rows of the ledger: schema, loader, counts
     proofs     do a row's `where` and `proof` lead anywhere, and does the proof assert anything?
     badges     small links from a page to a row of the ledger
-    anchors    <a id="..."></a> becomes a place that links can point to
+    anchors    <a id="..."></a> becomes an anchor that links can point to
     frames     block quotes with a bold keyword become claim boxes, callouts, theorems, exercises
     figures    figures become part of the page and take its text colour
     explorables  stored widgets become pictures that move without a kernel
     cells      a code cell that asserts a row says so
     maths      formulas are typeset while building; one that cannot be is a warning
     package    what attnlib offers, read from its source
-    marked     text in which `code`, $formulas$, **bold** and *emphasis* are more than text
+    inline_markup  `code`, $formulas$, **bold** and *emphasis* in the package's texts become nodes of a page
     signatures its shapes and parameters as they read best
     docstrings its docstrings as parts of a page
-    uses       which parts of it a notebook imports and uses
-    teaching   where a part of it is taught
+    imports_used  which of attnlib's names a notebook imports and uses
+    taught_in  which pages teach a name of attnlib
     api        the reference of attnlib
     twins      where each of its equations is in PyTorch
     apilinks   its names in a notebook lead to the reference
     notation   the first use of a symbol says what it means
     glossary   the first use of a term says what it means
-    plain      a page's text in plain words
+    meanings   what the links to symbols and terms say
+    plain_text  a page's text without markup
     reading    how long a notebook takes, and the map of its chapter
-    listing    the pages Systems, Equations and Claims
+    ledger_pages  the pages Systems, Equations and Claims
     answering  where an exercise is answered in the page
     exercises  the index of the exercises, and their folded solutions
-    finding    what the search searches
-    way        where one is, and what comes next
-    start      what the first page offers: the way in, what was read, how to cite
-    foot       the way to a page's source, and to report an error
+    search_data  what the search searches
+    navigation  numbers in the contents, the pages before and after, side roads
+    front_page  what the first page offers: where to start, what was read, how to cite
+    page_foot  below a page: whether it was read, links to its source and to report an error
     bibliography  titles under Further reading lead to their papers
-    slim       fewer elements for the same picture
+    fewer_elements  fewer HTML elements for the same picture
     pages      the finished page: scripts, fonts, accessible names, a way to run it
     sitefiles  old addresses lead on; pages made by Sphinx are not indexed
     letters    which letters stand in which font of the formulas
@@ -57,29 +60,30 @@ from . import (
     cells,
     exercises,
     explorables,
-    facts,
     figures,
-    finding,
-    foot,
     frames,
+    front_page,
     glossary,
-    listing,
+    imports_used,
+    ledger_pages,
     maths,
+    meanings,
+    navigation,
     notation,
+    page_facts,
+    page_foot,
     pages,
     reading,
+    search_data,
     sitefiles,
-    start,
     styles,
     twins,
-    uses,
-    way,
 )
 
 MODULES = (
-    facts, badges, anchors, frames, figures, explorables, cells, maths,
-    uses, api, twins, apilinks, notation, glossary, reading, listing, answering, exercises, finding,
-    way, start, foot, bibliography, pages, sitefiles, styles,
+    page_facts, badges, anchors, frames, figures, explorables, cells, maths, imports_used, api, twins, apilinks,
+    notation, glossary, meanings, reading, ledger_pages, answering, exercises, search_data, navigation, front_page,
+    page_foot, bibliography, pages, sitefiles, styles,
 )  # fmt: skip
 
 

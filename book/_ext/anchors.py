@@ -1,4 +1,4 @@
-"""`<a id="..."></a>` in a notebook becomes a place on the page that links can point to.
+"""`<a id="..."></a>` in a notebook becomes an anchor that links can point to.
 
 An id that starts with `eq-` belongs to the display formula that follows. Any other id becomes an `Anchor`, which
 shows a badge if the ledger has a row of that name. `[text](#id)` and `[text](other.ipynb#id)` then resolve as headings
@@ -11,6 +11,7 @@ stands now; a page that is asked for a place which it does not have loads it and
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from docutils import nodes
@@ -21,7 +22,7 @@ from sphinx.util import logging
 
 from .badges import PAGES as LISTS
 from .badges import link
-from .facts import facts_of, pages
+from .page_facts import facts_of, pages
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ TAG = re.compile(r"\\tag\{([^}]*)\}")
 
 
 class Anchor(nodes.General, nodes.Element):
-    """One or more places to link to; draws nothing itself, or a badge where the ledger has the row."""
+    """One or more ids to link to; invisible, or a badge if the ledger has a row of that id."""
 
 
 def register(
@@ -42,7 +43,7 @@ def register(
     node: nodes.Element,
     text: str = "",
 ) -> bool:
-    """Make `anchor` a place that links can point to; False, with a warning, if the page has it already."""
+    """Let links point to `anchor`; False, with a warning, if the page has it already."""
     if anchor in document.ids:
         logger.warning(
             f'anchor id="{anchor}" occurs twice on this page; rename one.',
@@ -65,6 +66,7 @@ class CollectAnchors(SphinxTransform):
     default_priority = 210
 
     def apply(self, **kwargs) -> None:
+        facts_of(self.env).links.update(links(self.document))
         for paragraph in list(self.document.findall(nodes.paragraph)):
             ids = take_anchors(paragraph)
             if ids:
@@ -152,12 +154,11 @@ def take_anchors(paragraph: nodes.paragraph) -> list[str]:
     return ids
 
 
-def collect_links(app: Sphinx, document: nodes.document) -> None:
-    """Remember which places of other pages a page points to, for previews."""
-    links = facts_of(app.env).links
+def links(document: nodes.document) -> Iterator[tuple[str, str]]:
+    """(page, id) of the anchors on other pages that a page links to; they are shown as previews."""
     for node in document.findall(addnodes.pending_xref):
         if node.get("reftype") == "myst" and node.get("reftargetid"):
-            links.add((node["reftarget"], node["reftargetid"]))
+            yield node["reftarget"], node["reftargetid"]
 
 
 def check_labels(app: Sphinx, env) -> None:
@@ -192,6 +193,5 @@ def write_places(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     app.add_node(Anchor, html=(visit_anchor, None))
     app.add_transform(CollectAnchors)
-    app.connect("doctree-read", collect_links)
     app.connect("env-updated", check_labels)
     app.connect("build-finished", write_places)

@@ -25,7 +25,7 @@ from attnlib.exercises.engine.registry import exercises
 
 from . import maths
 from .frames import Frame, id_of
-from .marked import marked
+from .inline_markup import marked
 
 TOLD = '<p class="told" role="status"></p>'
 GUESS = (
@@ -73,7 +73,7 @@ def add_line(paragraph: nodes.paragraph) -> None:
 
 
 def form_of(one: Exercise, colab: str) -> str:
-    """The form in HTML; whoever has no scripts gets none that would not answer."""
+    """The form in HTML; without scripts it is not shown, since nothing would judge the answer."""
     if isinstance(one, CodeExercise):
         parts = (
             '<button type="button" class="pst-js-only" data-does="copy">Copy the starting code</button>',
@@ -125,7 +125,7 @@ def finite(value: Any) -> bool:
 
 
 def hidden(data: Any) -> str:
-    """Not to be read by chance: the answer stands in the page, since there is nobody else to ask."""
+    """The answer encoded, so that nobody reads it by accident in the source: the page has no server to ask."""
     return base64.b64encode(json.dumps(data).encode("ascii")).decode("ascii")
 
 

@@ -22,10 +22,11 @@ from sphinx.util.docutils import SphinxDirective
 
 from . import docstrings, signatures
 from .anchors import TAG, register
+from .chapters import number
 from .docstrings import EquationLabel
-from .facts import facts_of, pages
 from .package import Module, Package, Symbol, anchor_of, group_of, kin, nearest, read_package
-from .teaching import Place, number, owners, taught, users
+from .page_facts import facts_of, pages
+from .taught_in import Place, owners, taught, users
 
 DIRECTIVE = re.compile(r"^```\{api\}\s+(.*)$", re.M)
 
@@ -79,7 +80,7 @@ class ApiDirective(SphinxDirective):
         return section
 
     def linked(self, parts: list[nodes.Node]) -> list[nodes.Node]:
-        """The same parts; the labels in them are remembered, for previews."""
+        """The same parts; the equation labels in them are stored, because the page shows previews of them."""
         for part in parts:
             facts_of(self.env).labels.update(one["label"] for one in part.findall(EquationLabel))
         return parts

@@ -11,8 +11,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from .api import entries, package_of
-from .facts import facts_of
 from .package import anchor_of
+from .page_facts import facts_of
 
 CELL = re.compile(r'(<div class="cell_input[^"]*">.*?<pre>)(.*?)(</pre>)', re.S)
 OWN = re.compile(r'<span class="(?:nf|nc)">(\w+)</span>')
@@ -106,7 +106,7 @@ def module_link(app: Sphinx, page: str, found: re.Match[str], reached: set[str])
 
 
 def anchor(target: str, text: str, reached: set[str]) -> str:
-    """A link; out of the way of the tab key if there was one to the same place before."""
+    """A link; the tab key skips it if an earlier one on the page has the same target."""
     again = ' tabindex="-1"' if target in reached else ""
     reached.add(target)
     return f'<a class="api" href="{target}"{again}>{text}</a>'

@@ -17,7 +17,10 @@ class Badge(nodes.General, nodes.Inline, nodes.Element):
 
 
 def rows_of(app: Sphinx) -> Mapping[str, Row]:
-    return load(Path(app.srcdir) / "book" / "ledger")
+    """The rows of the ledger, read once a build."""
+    if not hasattr(app, "course_rows"):
+        app.course_rows = load(Path(app.srcdir) / "book")  # type: ignore[attr-defined]
+    return app.course_rows  # type: ignore[attr-defined]
 
 
 def shows_rows(docname: str) -> bool:
@@ -30,7 +33,7 @@ def shows_rows(docname: str) -> bool:
 
 
 def link(builder, row_id: str, *, anchor: str = "", text: str = "") -> str:
-    """HTML of a badge; with `anchor` it is also the place that carries that id."""
+    """HTML of a badge; with `anchor` it also carries that id."""
     look = "badge-row is-shown" if shows_rows(builder.current_docname) else "badge-row"
     identity = f' id="{anchor}"' if anchor else ""
     rows, page = rows_of(builder.app), PAGES[row_id[0]]

@@ -12,7 +12,7 @@ from pybtex.database import Entry, parse_file
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from .teaching import number
+from .chapters import number
 
 PAGE = "book/bibliography"
 FILE = "book/references.bib"

@@ -1,4 +1,4 @@
-"""Code cells that prove a row of the ledger: a tag such as `C007` makes the cell a place to link to, with a badge.
+"""Code cells that prove a row of the ledger: a tag such as `C007` gives the cell an anchor and a badge.
 
 The ledger page links to `#proof-c007`; under the cell stands `Asserts C007`, which links back to the row.
 """
@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 from .badges import link, shows_rows
-from .facts import facts_of
+from .page_facts import facts_of
 
 ROW = re.compile(r"[SEC]\d{3}")
 

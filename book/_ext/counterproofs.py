@@ -168,7 +168,7 @@ def _span(source: str, edit: Edit) -> tuple[int, int]:
 
 
 def _place(source: str, node: ast.AST) -> tuple[int, int]:
-    """Where a node stands, in characters."""
+    """First and last character of a node in the source."""
     lines = source.splitlines(keepends=True)
 
     def at(line: int, column: int) -> int:

@@ -5,7 +5,7 @@ import textwrap
 
 from docutils import nodes
 
-from .marked import marked
+from .inline_markup import marked
 from .package import LABEL
 
 TERM = re.compile(r"(\S.{0,40}?)\s{2,}(\S.*)")

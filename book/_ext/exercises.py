@@ -19,7 +19,6 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 
-from attnlib.exercises.engine.edits import source_of
 from attnlib.exercises.engine.model import (
     AnswerExercise,
     CodeExercise,
@@ -28,11 +27,12 @@ from attnlib.exercises.engine.model import (
     ProofExercise,
 )
 from attnlib.exercises.engine.registry import CHAPTERS, chapter, exercises
+from attnlib.exercises.engine.source_edits import source_of
 
 from .anchors import register
 from .answering import AnswerForm
 from .frames import Frame
-from .marked import marked
+from .inline_markup import marked
 
 MINUTES = (5, 10, 15, 20, 30, 60)  # the steps of the filter "at most"
 LONGEST_EDIT = 60
@@ -66,6 +66,7 @@ class ExercisesDirective(SphinxDirective):
 
     def index(self) -> list[nodes.Node]:
         items = []
+        solutions, _ = self.state.inline_text(where_solutions_are(), self.lineno)
         for one in exercises().values():
             head = f"**{one.title}** {one.headline}"
             place = f"In {self.place(one)}."
@@ -80,10 +81,10 @@ class ExercisesDirective(SphinxDirective):
                 found, _ = self.state.inline_text(text, self.lineno)
                 item.append(nodes.paragraph("", "", *found, classes=[look]))
             items.append(item)
-        return [ExerciseList("", *items)]
+        return [nodes.paragraph("", "", *solutions), ExerciseList("", *items)]
 
     def place(self, one: Exercise) -> str:
-        """A link to the exercise in its notebook, as near as there is one."""
+        """A link to the exercise in its notebook; to the top of the notebook if that does not show it."""
         notebook = Path(self.env.srcdir) / "book" / f"{one.page}.ipynb"
         name = re.sub(r"^\d+-", "", Path(one.page).name).replace("-", " ")
         if not notebook.exists():
@@ -106,6 +107,13 @@ class ExercisesDirective(SphinxDirective):
         text = "\n\n".join((f"{one.headline} · {self.place(one)}", one.task, *solution(one)))
         self.state.nested_parse(StringList(text.splitlines(), self.env.docname), 0, section)
         return section
+
+
+def where_solutions_are() -> str:
+    """A sentence with a link to the solutions of each chapter that has exercises."""
+    numbers = [title.partition(" ")[0] for title in CHAPTERS.values()]
+    links = [f"[{number}](solutions-{int(number):02}.md)" for number in numbers]
+    return f"The solutions of Chapters {', '.join(links[:-1])} and {links[-1]} are at the end of the book."
 
 
 def source_file() -> str:
@@ -197,9 +205,9 @@ CHECKS = re.compile(r'check\("[a-z-]+\.[a-z0-9-]+",[^\n]*\)\s*')
 
 
 class MarkChecks(SphinxTransform):
-    """A cell that does nothing but `check` an answer is of no use on paper."""
+    """Mark the cells that only call `check`: the printed book leaves them out."""
 
-    default_priority = 214
+    default_priority = 216
 
     def apply(self, **kwargs: object) -> None:
         for cell in self.document.findall(nodes.container):

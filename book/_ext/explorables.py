@@ -1,4 +1,4 @@
-"""Pictures to move: a stored widget becomes its static figure, and a script that takes the figure's place when it runs.
+"""Pictures to move: a stored widget becomes its static figure, and a script that replaces the figure when it runs.
 
 A notebook stores a widget as a view beside a drawing, and all widgets' states in its metadata, scripts included. The
 page gets the drawing and what the reader may move; the scripts of a page go into one file, which is asked for when the
@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from .facts import facts_of, pages
+from .page_facts import facts_of, pages
 
 logger = logging.getLogger(__name__)
 

@@ -21,8 +21,8 @@ from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
+from .chapters import number as number_of
 from .frames import bold_start
-from .teaching import number as number_of
 
 INK = "#1f2430"
 

@@ -18,8 +18,8 @@ from sphinx.util import logging
 
 from .anchors import register
 from .badges import Badge, shows_rows
-from .facts import facts_of
 from .ledger import VERDICTS
+from .page_facts import facts_of
 
 logger = logging.getLogger(__name__)
 

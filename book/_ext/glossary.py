@@ -1,4 +1,4 @@
-"""The glossary: each term is a place that links can point to, and its first use on a page leads there.
+"""The glossary: each term has an anchor, and its first use on a page links to it.
 
     Convex combination, convex hull
     : A weighted mean ...
@@ -8,9 +8,7 @@ in book/glossary.md is one entry with two terms; the first gives the place its n
 """
 
 import re
-from html import escape
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -18,8 +16,8 @@ from sphinx.config import Config
 from sphinx.transforms import SphinxTransform
 
 from .anchors import register
-from .notation import in_running_text, typeset
-from .teaching import number
+from .chapters import number
+from .notation import in_running_text
 
 PAGE = "book/glossary"
 ENTRY = re.compile(r"^(\S.*)\n: (.+)$", re.M)
@@ -123,20 +121,6 @@ def depart_term(self, node: TermLink) -> None:
     self.body.append("</a>")
 
 
-def add_meanings(app: Sphinx, page: str, template: str, context: dict[str, Any], document: object) -> None:
-    """What the links say, kept out of sight until one is pointed at."""
-    if not number(page) or "body" not in context:
-        return
-    for entry, meaning in dict.fromkeys(app.course_glossary.values()):  # type: ignore[attr-defined]
-        if f'#{place_of(entry)}"' in context["body"]:
-            text = f'<p class="meaning"><b>{escape(entry)}</b>: {emphasised(meaning)}</p>'
-            context["body"] += f'<template data-preview="{place_of(entry)}">{text}</template>\n'
-
-
-def emphasised(meaning: str) -> str:
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", re.sub(r"\*([^*]+)\*", r"<em>\1</em>", typeset(meaning)))
-
-
 def read_it(app: Sphinx, config: Config) -> None:
     file = Path(app.srcdir) / f"{PAGE}.md"
     app.course_glossary = read_glossary(file)  # type: ignore[attr-defined]
@@ -149,4 +133,3 @@ def setup(app: Sphinx) -> None:
     app.add_transform(RegisterTerms)
     app.add_node(TermLink, html=(visit_term, depart_term))
     app.connect("doctree-resolved", link_first_uses)
-    app.connect("html-page-context", add_meanings)

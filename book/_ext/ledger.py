@@ -1,16 +1,21 @@
 """The ledger: every system, equation and claim of the five documents, as data.
 
-    book/ledger/systems.yml    S001 ...   id, chapter, name, text, sources
-    book/ledger/equations.yml  E001 ...   id, chapter, name, text, math, numbers
-    book/ledger/claims.yml     C001 ...   id, chapter, text, sources, at, evidence, verdict, correct
-    all of them, when they are done       where, proof, breaks
-    book/ledger/syllabus.yml   chapter -> the ids it must teach
+A row stands in the folder of its chapter, `book/05-training/ledger.yml`, or in `book/ledger/` and names its `chapter`:
 
-`where` is a place on a page, `01-foundations/2-the-attention-function#s001`; `proof` is a notebook cell that carries
-the id as a tag and asserts it, `book/01-foundations/2-the-attention-function.ipynb::S001`, or a test,
-`tests/reference/test_ops.py::test_rows_sum_to_one`. Both may be lists. `numbers` says under which number an equation
-stands in each document: `{D1: ["1.8", "2.24"], D2: ["§3.4"]}`. `at` is the exact place of the sentence that a claim
-judges, `D2 §9.1 p2 s1 #3f2a`: tools/claim_places.py reads it. `evidence` says what kind of proof the verdict has.
+    a system    S001 ...   id, name, text, sources
+    an equation E001 ...   id, name, text, math, numbers
+    a claim     C001 ...   id, text, sources, at, evidence, verdict, correct
+    all, when done         where, proof, breaks
+
+`where` names the page and the anchor that treat the row, `01-foundations/2-the-attention-function#s001`. `proof` is a
+notebook cell that carries the id as a tag and asserts it, `book/01-foundations/2-the-attention-function.ipynb::S001`,
+or a test, `tests/reference/test_ops.py::test_rows_sum_to_one`. Both may be lists, and both are written only where they
+differ from what the notebooks say: the page with the anchor `<a id="s001"></a>` or the claim box, and that with the
+tagged cell. If several have it, a *Checked* notebook goes before others, and earlier pages before later ones.
+
+`numbers` says under which number an equation stands in each document: `{D1: ["1.8", "2.24"], D2: ["§3.4"]}`. `at` is
+the exact position of the sentence that a claim judges, `D2 §9.1 p2 s1 #3f2a`: tools/claim_places.py reads it.
+`evidence` says what kind of proof the verdict has.
 
 `breaks` is the row's counter-proof, one edit under which its proof must fail: `{old: "I + J", new: "I - J"}` in the
 proving cell, or in a cell that it stands on, or in the proving test; with `file: attnlib/nn/norm.py`, in the package.
@@ -19,13 +24,16 @@ The edit changes what is computed: never what is expected, how near is near enou
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from .chapters import in_ledger
+from .notebooks import Notebook, notebooks
 
 KINDS = {"systems": "S", "equations": "E", "claims": "C"}
 VERDICTS = ("FALSE", "IMPRECISE", "UNDETERMINED", "TRUE")
@@ -49,8 +57,6 @@ SOURCE = re.compile(r"D[1-5]( .+)?")
 AT = re.compile(r"(D[1-5]) (.+?) p(\d+)(?:-(\d+))?(?: s(\d+)(?:-(\d+))?)? #([0-9a-f]{4})")
 WHERE = re.compile(r"[\w/-]+#[\w-]+")
 PROOF = re.compile(r"[\w./-]+\.(ipynb|py)::[\w:\[\]-]+")
-
-
 EDITED = re.compile(r"attnlib/[\w/]+\.py")
 
 
@@ -198,46 +204,99 @@ def row_of(kind: str, raw: Mapping[str, Any]) -> Row:
     )
 
 
-def load(folder: Path) -> dict[str, Row]:
-    """All rows by id. Read again only when a file has changed."""
-    files = [folder / f"{kind}.yml" for kind in KINDS]
-    return _load(tuple((file, file.stat().st_mtime_ns if file.exists() else 0) for file in files))
+def kind_of(id: str) -> str:
+    """The kind of a row, by the letter of its id.
+
+    >>> kind_of("C007")
+    'claims'
+    """
+    return next((kind for kind, letter in KINDS.items() if str(id).startswith(letter)), "")
+
+
+def ledger_files(book: Path) -> list[Path]:
+    """The files of the ledger: one a chapter, and those of book/ledger."""
+    return [*sorted(book.glob("[0-9]*/ledger.yml")), *sorted((book / "ledger").glob("*.yml"))]
+
+
+def raw_rows(text: str, chapter: str = "") -> list[dict[str, Any]]:
+    """The rows of a file as they are written there, with the chapter of its folder."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return [{"chapter": chapter} | raw if chapter else raw for raw in yaml.load(text, Loader=loader) or []]
+
+
+def chapter_of_file(name: str) -> str:
+    """The chapter whose rows a file of the ledger holds; empty if each row names its own.
+
+    >>> chapter_of_file("book/05-training/ledger.yml"), chapter_of_file("book/ledger/later.yml")
+    ('05 training', '')
+    """
+    folder = Path(name).parent.name
+    return "" if folder == "ledger" else in_ledger(folder)
+
+
+def load(book: Path) -> dict[str, Row]:
+    """All rows by id: systems, equations, claims. Read again only when a file has changed."""
+    files = tuple((file, file.stat().st_mtime_ns) for file in ledger_files(book))
+    return _load(files, tuple(notebooks(book)))
 
 
 @lru_cache(maxsize=4)
-def _load(files: tuple[tuple[Path, int], ...]) -> dict[str, Row]:
+def _load(files: tuple[tuple[Path, int], ...], pages: tuple[Notebook, ...]) -> dict[str, Row]:
     rows: dict[str, Row] = {}
-    for file, changed in files:
-        for raw in (_read(file) or []) if changed else []:
-            row = row_of(file.stem, raw)
-            _rule(
-                row.kind,
-                row.id,
-                row.id not in rows,
-                "the id occurs twice; an id names one row.",
-            )
+    derived = Derived(pages)
+    for file, _ in files:
+        for raw in raw_rows(file.read_text("utf8"), chapter_of_file(str(file))):
+            row = row_of(kind_of(raw.get("id", "")) or "systems", derived.whole(raw))
+            _rule(row.kind, row.id, row.id not in rows, "the id occurs twice; an id names one row.")
             rows[row.id] = row
-    return rows
+    return dict(sorted(rows.items(), key=lambda item: (list(KINDS).index(item[1].kind), item[0])))
 
 
-def load_syllabus(folder: Path) -> dict[str, list[str]]:
-    """Chapter -> ids that belong to it."""
-    syllabus = _read(folder / "syllabus.yml") or {}
-    return {chapter: " ".join(groups.values()).split() for chapter, groups in syllabus.items()}
+class Derived:
+    """What the notebooks say of a row: where it is treated, and which cell proves it."""
+
+    def __init__(self, pages: tuple[Notebook, ...]) -> None:
+        self.anchors: dict[str, str] = {}
+        self.cells: dict[str, str] = {}
+        for one in sorted(pages, key=lambda one: not one.is_checked):  # a *Checked* notebook comes first
+            for anchor in one.anchors:
+                self.anchors.setdefault(anchor, one.page)
+            for id in one.proves:
+                self.cells.setdefault(id, one.page)
+
+    def where(self, id: str) -> str:
+        page = self.anchors.get(id.lower())
+        return f"{page}#{id.lower()}" if page else ""
+
+    def proof(self, id: str) -> str:
+        page = self.cells.get(id)
+        return f"book/{page}.ipynb::{id}" if page else ""
+
+    def whole(self, raw: dict[str, Any]) -> dict[str, Any]:
+        """A row as it is written, with what is not written because the notebooks say it."""
+        id = str(raw.get("id", ""))
+        derived = {"where": self.where(id), "proof": self.proof(id)}
+        return {key: value for key, value in derived.items() if value} | raw
+
+    def superfluous(self, raw: dict[str, Any]) -> list[str]:
+        """What a row says although the notebooks say it."""
+        id = str(raw["id"])
+        derived = {"where": self.where(id), "proof": self.proof(id)}
+        return [key for key, value in derived.items() if key in raw and raw[key] in (value, [value])]
 
 
-def counts(
-    syllabus: Mapping[str, list[str]], done: Callable[[str], bool]
-) -> dict[str, dict[str, tuple[int, int]]]:
-    """Per chapter and kind: rows done, rows due.
+def counts(rows: Iterable[Row], done: Callable[[str], bool]) -> dict[str, dict[str, tuple[int, int]]]:
+    """Per chapter and kind: rows done, rows there are.
 
-    >>> counts({"01 foundations": ["S001", "S002", "C001"]}, done={"S001", "C001"}.__contains__)
-    {'01 foundations': {'systems': (1, 2), 'claims': (1, 1)}}
+    >>> rows = [Row("S001", "systems", "01 foundations", "t"), Row("C001", "claims", "01 foundations", "t")]
+    >>> counts(rows, done={"S001"}.__contains__)
+    {'01 foundations': {'systems': (1, 1), 'claims': (0, 1)}}
     """
     table: dict[str, dict[str, tuple[int, int]]] = {}
-    for chapter, ids in syllabus.items():
-        due = {kind: [i for i in ids if i.startswith(letter)] for kind, letter in KINDS.items()}
-        table[chapter] = {kind: (sum(map(done, ids)), len(ids)) for kind, ids in due.items() if ids}
+    for row in sorted(rows, key=lambda row: row.chapter):
+        kinds = table.setdefault(row.chapter, {})
+        finished, there = kinds.get(row.kind, (0, 0))
+        kinds[row.kind] = (finished + done(row.id), there + 1)
     return table
 
 
@@ -258,15 +317,10 @@ def _edits(kind: str, name: object, value: Any) -> tuple[Edit, ...]:
 
 def _rule(kind: str, name: object, holds: object, sentence: str) -> None:
     if not holds:
-        raise LedgerError(f"ledger: {kind}.yml, row {name}: {sentence}")
+        raise LedgerError(f"ledger: row {name} of the {kind}: {sentence}")
 
 
 def _tuple(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     return tuple(str(v) for v in value) if isinstance(value, list | tuple) else (str(value),)
-
-
-def _read(file: Path) -> Any:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(file.read_text("utf8"), Loader=loader)

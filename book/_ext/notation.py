@@ -9,7 +9,6 @@ import re
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -17,9 +16,8 @@ from sphinx.config import Config
 from sphinx.transforms import SphinxTransform
 
 from .anchors import register
+from .chapters import number
 from .frames import Head
-from .maths import render
-from .teaching import number
 
 PAGE = "book/notation"
 ROW = re.compile(r"^\|\s*(\$.*?)\s*\|\s*`(.*?)`\s*\|\s*(.*?)\s*\|\s*(.*?)\s*\|", re.M)
@@ -137,29 +135,6 @@ def in_running_text(node: nodes.Node) -> bool:
     return True
 
 
-def add_meanings(app: Sphinx, page: str, template: str, context: dict[str, Any], document: object) -> None:
-    """What the links say, kept out of sight until one is pointed at."""
-    known = app.course_notation  # type: ignore[attr-defined]
-    if not number(page) or "body" not in context:
-        return
-    for row in dict.fromkeys(known.values()):
-        if f'#{row.anchor}"' in context["body"]:
-            context["body"] += f'<template data-preview="{row.anchor}">{shown(row)}</template>\n'
-
-
-def shown(row: Meaning) -> str:
-    """The meaning, with the shape and the name in code."""
-    parts = [f"{typeset(row.symbols)}: {typeset(row.meaning)}"]
-    parts += [typeset(row.shape)] if row.shape else []
-    return f'<p class="meaning">{" · ".join(parts)} · in code <code>{escape(row.code)}</code></p>'
-
-
-def typeset(text: str) -> str:
-    """Text with $formulas$ as HTML."""
-    parts = re.split(r"\$([^$]+)\$", text)
-    return "".join(render(part, False) if i % 2 else escape(part) for i, part in enumerate(parts))
-
-
 def read_it(app: Sphinx, config: Config) -> None:
     file = Path(app.srcdir) / f"{PAGE}.md"
     app.course_notation = read_notation(file)  # type: ignore[attr-defined]
@@ -173,4 +148,3 @@ def setup(app: Sphinx) -> None:
     app.add_transform(RegisterSymbols)
     app.add_node(SymbolLink, html=(visit_symbol, depart_symbol))
     app.connect("doctree-resolved", link_first_uses)
-    app.connect("html-page-context", add_meanings)

@@ -140,7 +140,7 @@ def relative(folder: Path, file: Path) -> str:
 def kin(package: Package, symbol: Symbol) -> list[Symbol]:
     """What explains a symbol that does not explain itself, nearest first, and what explains that."""
     found = [symbol]
-    for one in found:  # it grows while it is walked
+    for one in found:  # names are appended during the loop
         found += [other for other in nearest(package, one) if other not in found]
     return found[1:]
 
@@ -164,7 +164,7 @@ def nearest(package: Package, symbol: Symbol) -> list[Symbol]:
 
 
 def anchor_of(path: str) -> str:
-    """The place of an entry on its page; without dots, which the search of the book would take for classes."""
+    """The anchor of an entry on its page; without dots, which the search of the book would take for classes."""
     return path.replace(".", "-")
 
 

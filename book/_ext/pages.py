@@ -17,10 +17,10 @@ from sphinx.config import Config
 from sphinx.errors import ConfigError
 from sphinx.util import logging
 
-from .facts import facts_of, pages
+from .fewer_elements import with_fewer_elements
 from .maths import KATEX, FormulaError, render
-from .slim import slim
-from .way import numbered
+from .navigation import numbered
+from .page_facts import facts_of, pages
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +34,8 @@ OF_SPHINX = re.compile(
     r"|\s*<script>DOCUMENTATION_OPTIONS\..*?</script>"
 )
 STEMMER = re.compile(r"\s*<script[^>]*language_data\.js[^>]*></script>")
-# Light or dark is settled before the first paint, so that nothing flashes. Who comes to a place within the page, or
-# comes back to it, gets the page laid out as a whole: only then does the browser know where that place is.
+# Light or dark is chosen before the first paint, so that nothing flashes. A page that is opened at an anchor, or by the
+# back button, is laid out as a whole: only then does the browser know where the anchor is.
 COLOURS = """<script>(page => {
     let mode = "auto";
     try { mode = localStorage.getItem("mode") || mode; } catch {}
@@ -53,9 +53,9 @@ REPAIRS: list[tuple[str, str]] = [
     (r'<script src="([^"]*_static/[^"]*)">', r'<script defer src="\1">'),
     # The same element twice.
     (r'\s*<meta name="viewport" content="width=device-width, initial-scale=1" ?/>', ""),
-    # The corner of a table that says nothing heads nothing.
+    # An empty cell in the corner of a table is no heading.
     (r'<th class="head[^"]*"><p></p></th>', "<td></td>"),
-    # What is read aloud is what is written; the sidebar's title belongs to a landmark.
+    # A label must contain the visible text; the title of the sidebar becomes its label.
     (r'<summary aria-label="Toggle hidden content">', "<summary>"),
     (r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"', r"\1"),
     (r'<div class="sidebar-primary-items__start', SIDEBAR),
@@ -81,11 +81,11 @@ def tidy(html: str) -> str:
     html = OF_SPHINX.sub("", html)
     if 'id="search-results"' not in html:
         html = STEMMER.sub("", html)
-    return slim(html)
+    return with_fewer_elements(html)
 
 
 def tidy_what_is_written(app: Sphinx) -> None:
-    """Every page passes through the template engine; ours is the last hand."""
+    """Repair each page after the template engine has written it."""
     templates = getattr(app.builder, "templates", None)
     if templates is None:
         return
@@ -133,7 +133,7 @@ def check_vendored(app: Sphinx) -> None:
 
 
 def fetch_assets(app: Sphinx, config: Config) -> None:
-    """KaTeX and the fonts are brought up to date first; when they are, that takes no time and no network."""
+    """Fetch KaTeX and the fonts if they are missing or old; otherwise no network is used."""
     script = Path(app.srcdir) / "tools" / "vendor.py"
     if script.exists():
         done = subprocess.run([sys.executable, script], capture_output=True, text=True)
@@ -170,7 +170,7 @@ def drop_what_nothing_asks_for(app: Sphinx, exception: Exception | None) -> None
 
 
 def forget_after_warnings(app: Sphinx, exception: Exception | None) -> None:
-    """A build with warnings is not remembered: the next one finds them again, instead of passing for want of news."""
+    """A build with warnings stores nothing, so that the next one reads all pages again and repeats the warnings."""
     if app._warncount:
         (Path(app.doctreedir) / "environment.pickle").unlink(missing_ok=True)
 

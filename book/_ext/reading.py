@@ -13,9 +13,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from .facts import facts_of
+from .chapters import PAGE, number, numbered_pages
 from .frames import Frame, id_of
-from .teaching import SECTION, number
+from .page_facts import facts_of
 
 WORDS_A_SECOND = 200 / 60
 DISPLAYED, IN_LINE, CODE_LINE, FIGURE = 15, 2, 2, 15
@@ -63,8 +63,7 @@ def collect(app: Sphinx, document: nodes.document) -> None:
 def chapter_of(env: BuildEnvironment, page: str) -> list[str]:
     """The notebooks of the page's chapter in their order."""
     folder = page.rpartition("/")[0]
-    found = [other for other in env.all_docs if other.rpartition("/")[0] == folder and number(other)]
-    return sorted(found, key=lambda other: int(number(other).split(".")[1]))
+    return numbered_pages(other for other in env.all_docs if other.rpartition("/")[0] == folder)
 
 
 def facts_line(env: BuildEnvironment, page: str, to_read: str = " to read") -> str:
@@ -98,8 +97,8 @@ def chapter_map(app: Sphinx, page: str) -> str:
 
 
 def add_head(app: Sphinx, page: str, template: str, context: dict[str, Any], document: object) -> None:
-    notebook = "body" in context and SECTION.fullmatch(page)
-    # What stands above the text is painted when all of it has come: half of it would be laid out differently.
+    notebook = "body" in context and PAGE.fullmatch(page)
+    # The browser waits for the whole head of the page before it paints, because a part of it has another layout.
     if "body" in context:
         above = "page-head" if notebook else "searchbox"
         expect = f'<link rel="expect" href="#{above}" blocking="render" />\n'

@@ -11,7 +11,7 @@ from sphinx_sitemap import add_html_link
 
 
 def lead_on(app: Sphinx, config: Config) -> None:
-    """Each old name, and where it leads from there."""
+    """The page to which each old name redirects."""
     file = Path(app.srcdir) / "book" / "redirects.yml"
     if file.exists():
         config.redirects = {
@@ -22,13 +22,13 @@ def lead_on(app: Sphinx, config: Config) -> None:
 def keep_out(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """The index and the search are no answer to anybody's question."""
+    """Search engines must not list Sphinx's index and search pages."""
     if doctree is None:
         context["metatags"] = context.get("metatags", "") + '<meta name="robots" content="noindex" />\n'
 
 
 def name_all_pages(app: Sphinx, exception: Exception | None) -> None:
-    """The map of the site has every page, also where this build wrote few of them."""
+    """The site map lists every page, even if this build wrote only the changed ones."""
     if exception or app.builder.name != "html" or "sphinx_sitemap" not in app.extensions:
         return
     links = app.sitemap_links  # type: ignore[attr-defined]

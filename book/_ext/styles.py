@@ -68,7 +68,7 @@ def rules(tokens: Iterator[str]) -> Iterator[Rule]:
 
 
 def block(tokens: Iterator[str]) -> str:
-    """What stands between braces, nested ones included."""
+    """The text between two braces, nested braces included."""
     text, depth = "", 1
     for token in tokens:
         depth += (token == "{") - (token == "}")

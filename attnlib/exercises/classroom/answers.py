@@ -12,13 +12,13 @@ from typing import Any
 from attnlib.exercises.classroom import wire
 from attnlib.exercises.classroom.process import NO_END, Gone, Player
 from attnlib.exercises.classroom.submission import Cell
-from attnlib.exercises.engine import learner, naming
-from attnlib.exercises.engine.grading import broken_laws
+from attnlib.exercises.engine import interface
+from attnlib.exercises.engine.cases import cases_of
+from attnlib.exercises.engine.evidence import Evidence, broken_laws
 from attnlib.exercises.engine.model import CodeExercise, Exercise
 from attnlib.exercises.engine.outcomes import Outcome, adapted, same
 from attnlib.exercises.engine.results import Result
 from attnlib.exercises.engine.running import Ran
-from attnlib.exercises.engine.verdict import Evidence
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,17 @@ class Told:
 def graded(exercise: Exercise, player: Player, told: Told) -> Result:
     """Check an answer; a function is called in the player alone."""
     if not told.is_function:
-        return learner.graded(exercise, told.value, player.limits.seconds)
+        return interface.graded(exercise, told.value, player.limits.seconds)
     function = standing_in(told, player.submission.cells)
     tried = functools.partial(tried_there, player)
-    return learner.graded(exercise, function, player.limits.seconds, tried=tried)
+    return interface.graded(exercise, function, player.limits.seconds, tried=tried)
 
 
 def tried_there(
     player: Player, exercise: CodeExercise, function: Any, seconds: float, memory: int | None
 ) -> tuple[Evidence, Ran]:
     """What the function did in the player: on every case, once more on the first, and for every law."""
-    evidence, cases, wanted = Evidence(), naming.arguments_of(exercise), naming.expected(exercise)
+    evidence, cases, wanted = Evidence(), cases_of(exercise).arguments, cases_of(exercise).expected
     try:
         said = player.asked(exercise.id, [*cases, cases[0]])
     except Gone as gone:
@@ -71,7 +71,7 @@ def tried_there(
     evidence.outcomes, again = outcomes[: len(cases)], outcomes[len(cases) :]
     if stopped or not again:
         return evidence, Ran(stopped=True, where=where, printed=last)
-    evidence.repeats = same(outcomes[0], again[0], *naming.tolerances(exercise)[0])
+    evidence.repeats = same(outcomes[0], again[0], *cases_of(exercise).tolerances[0])
     try:
         seen = functools.partial(observed_there, player, exercise.id)
         evidence.broken = broken_laws(exercise, function, evidence.outcomes, seen)

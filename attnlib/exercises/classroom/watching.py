@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 from attnlib.exercises.engine.registry import CHAPTERS
-from attnlib.exercises.engine.world import ORIGINAL
+from attnlib.exercises.engine.session_state import ORIGINAL
 
 HOME = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 CHAPTER_FOLDERS = tuple(os.path.join(HOME, name.replace("-", "_")) + os.sep for name in CHAPTERS)

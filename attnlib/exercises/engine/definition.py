@@ -2,21 +2,19 @@
 
 The docstring has a title, a line such as `write · ★ · 8 min · 01-foundations/4-softmax-and-scale · after
 foundations.softmax`, the task, three numbered hints, and what is said once it is solved. Names in capitals are the
-fields of `Exercise`. `MISTAKES` and `VARIANTS` are texts, read by `rows` and `forms`.
+fields of `Exercise`.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from attnlib.exercises.engine.edits import COMMON
 from attnlib.exercises.engine.model import (
     CODE_KINDS,
     AnswerExercise,
     CodeExercise,
     Exercise,
-    Mistake,
     ProofExercise,
 )
 
@@ -33,7 +31,7 @@ FIELDS = (
     "PROOF",
     "RUBRIC",
 )
-ARROW = "=>"
+FIELDS += ("MISTAKES", "VARIANTS")
 HEAD = re.compile(r"([a-z ]+) · (★+) · (\d+) min · (\S+)(?: · after (.+))?")
 
 
@@ -43,17 +41,14 @@ def defined(module: ModuleType) -> Exercise:
     id = f"{chapter}.{name}".replace("_", "-")
     fields = told(id, module.__doc__ or "")
     fields |= {field.lower(): getattr(module, field) for field in FIELDS if hasattr(module, field)}
-    table = getattr(module, "MISTAKES", "")
     if fields["kind"] in CODE_KINDS:
+        check_forms(id, fields)
         fields["properties"] = fields.pop("laws", ())
-        solution = first_function(module)
-        fields["variants"] = forms(getattr(module, "VARIANTS", ""), module, solution)
-        names = {"solution": solution, "cases": module.cases, "reference": getattr(module, "reference", None)}
-        return CodeExercise(id=id, mistakes=mistakes(table, module, solution), **fields, **names)
+        fields["reference"] = getattr(module, "reference", None)
+        return CodeExercise(id=id, solution=first_function(module), cases=module.cases, **fields)
     if fields["kind"] == "prove":
         return ProofExercise(id=id, **fields)
-    answer = getattr(module, "answer", None)
-    return AnswerExercise(id=id, answer=answer, mistakes=mistakes(table, module, None), **fields)
+    return AnswerExercise(id=id, answer=getattr(module, "answer", None), **fields)
 
 
 def told(id: str, docstring: str) -> dict[str, Any]:
@@ -90,68 +85,9 @@ def first_function(module: ModuleType) -> Callable[..., Any]:
     return next(f for f in own if getattr(f, "__module__", None) == module.__name__)
 
 
-def mistakes(table: str, module: ModuleType, solution: Callable[..., Any] | None) -> tuple[Mistake, ...]:
-    """The rows of a table of mistakes: `name | sentence`, and indented below it the forms in which it comes."""
-    return tuple(
-        Mistake(name, sentence, *forms(below, module, solution)) for name, sentence, below in rows(table)
-    )
-
-
-def rows(table: str) -> Iterator[tuple[str, str, str]]:
-    """Name, sentence and the indented lines of each row; a sentence may go on, indented by two.
-
-    >>> list(rows("sign | It is turned.\\n    + => -\\n"))
-    [('sign', 'It is turned.', '    + => -')]
-    """
-    for part in re.split(r"\n(?=\S)", table.strip("\n")) if table.strip() else []:
-        head, *below = re.split(r"\n(?=    )", part, maxsplit=1)
-        name, bar, sentence = " ".join(head.split()).partition(" | ")
-        if not bar:
-            raise ValueError(f"MISTAKES: a row reads `name | sentence`; got {name!r}.")
-        yield name, sentence, "".join(below)
-
-
-def forms(lines: str, module: ModuleType, solution: Callable[..., Any] | None) -> tuple[Any, ...]:
-    """Each line is an edit `old => new` of the solution (several with ` ;; ` between them), `= expression`, or a name.
-
-    The expression is what a wrong function of the same parameters returns, or a wrong answer; the name is that of a
-    function of the module. A line that is indented further goes on with the one above; `\\n` in an edit is a new line.
-    """
-    found = []
-    for line in re.split(r"\n(?=    \S)", lines.strip("\n")) if lines.strip() else []:
-        text = " ".join(part.strip() for part in line.split("\n"))
-        if ARROW in text:
-            found.append(dict(edit(one) for one in text.split(" ;; ")))
-        elif text.startswith("= "):
-            found.append(evaluated(text[2:], module, solution))
-        elif hasattr(module, text):
-            found.append(getattr(module, text))
-        else:
-            forms_are = "`old => new`, `= expression`, or the name of a function of the file"
-            raise ValueError(f"{module.__name__}: a form is {forms_are}; got {text!r}.")
-    return tuple(found)
-
-
-def evaluated(expression: str, module: ModuleType, solution: Callable[..., Any] | None) -> Any:
-    """The value of an expression; where there is a solution, a function of its parameters that returns it."""
-    if solution is None:
-        return eval(expression, COMMON | vars(module))
-    code = solution.__code__
-    expression = f"lambda {', '.join(code.co_varnames[: code.co_argcount])}: {expression}"
-    made = eval(expression, COMMON | vars(module))
-    made.written = expression  # it stands in no file, so its source is kept with it
-    return made
-
-
-def edit(text: str) -> tuple[str, str]:
-    """The two sides of an edit; a blank at an edge is written as `␣`.
-
-    >>> edit("axis=-1 => axis=-2"), edit("␣/ total =>")
-    (('axis=-1', 'axis=-2'), (' / total', ''))
-    """
-    old, new = text.split(ARROW)
-    return plain(old), plain(new)
-
-
-def plain(side: str) -> str:
-    return side.strip().replace("\\n", "\n").replace("␣", " ")
+def check_forms(id: str, fields: dict[str, Any]) -> None:
+    """Each form of a mistake, and each variant, is an edit of the solution or a function."""
+    forms = [form for mistake in fields.get("mistakes", ()) for form in mistake.forms]
+    for form in (*forms, *fields.get("variants", ())):
+        if not (callable(form) or isinstance(form, dict)):
+            raise ValueError(f"{id}: a form is an edit, `{{old: new}}`, or a function; got {form!r}.")

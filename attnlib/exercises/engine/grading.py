@@ -1,17 +1,19 @@
-"""Running a learner's function through a code exercise: every case, once more the first, and every law."""
+"""Checking a learner's function: run it, see whether it is right, name its mistake, and say so."""
 
 import inspect
 from collections.abc import Callable
 from typing import Any
 
-from attnlib.exercises.engine import apart, naming
+from attnlib.exercises.engine import child_process
 from attnlib.exercises.engine.attempts import is_blank, is_untouched
+from attnlib.exercises.engine.cases import cases_of
+from attnlib.exercises.engine.evidence import Evidence, tried_in_this_process
 from attnlib.exercises.engine.model import CodeExercise
-from attnlib.exercises.engine.outcomes import Outcome, adapted, observe, same
+from attnlib.exercises.engine.naming import Cause, naming_of
 from attnlib.exercises.engine.results import Result, result
-from attnlib.exercises.engine.running import Prints, Ran, run
-from attnlib.exercises.engine.verdict import Evidence, judged, stopped
-from attnlib.exercises.engine.world import pristine
+from attnlib.exercises.engine.running import Ran
+from attnlib.exercises.engine.session_state import pristine
+from attnlib.exercises.engine.verdict import judged, stopped
 
 
 def grade(
@@ -21,12 +23,12 @@ def grade(
     memory: int | None = None,
     tried: Callable[..., tuple[Evidence, Ran]] | None = None,
 ) -> Result:
-    """Check a learner's function; neither reaches it the session, nor does the session reach the engine.
+    """Check a learner's function: it cannot change the session, and the session cannot change what is expected of it.
 
-    `tried` says where the function runs, by default beside this process; a class is graded in one that is apart.
+    `tried` runs the function and says what it did, by default `tried_here`; the files of a class run elsewhere.
     """
     with pristine():
-        naming.expected(exercise)  # computed before the clock starts
+        cases_of(exercise)  # computed before the clock starts
         if is_blank(function) or is_untouched(function, exercise.stub_function, exercise.stub):
             return not_attempted(exercise)
     if objection := not_usable(exercise, function):
@@ -41,38 +43,31 @@ def grade(
     if all(outcome.error and outcome.error.kind == "NotImplementedError" for outcome in evidence.outcomes):
         return not_attempted(exercise)
     with pristine():
-        right = naming.agree(exercise, evidence.outcomes, naming.expected(exercise))
-        if evidence.repeats and (not right or any(outcome.changed for outcome in evidence.outcomes)):
-            evidence.cause = naming.explain(exercise, evidence.outcomes)
-        return judged(exercise, function, evidence)
+        return judged(exercise, function, evidence, cause_of(exercise, evidence))
 
 
-def tried_beside(
-    exercise: CodeExercise,
-    function: Any,
-    seconds: float,
-    memory: int | None = None,
-    step: Callable[[], None] = lambda: None,
-) -> tuple[Evidence, Ran]:
-    """What the function did in this process; `step` is called after each case."""
-    evidence = Evidence()
-    return evidence, run(lambda prints: gather(exercise, function, evidence, prints, step), seconds)
+def cause_of(exercise: CodeExercise, evidence: Evidence) -> Cause:
+    """The mistake that explains a wrong answer; none where the answer is right, or differs from call to call."""
+    right = cases_of(exercise).are_right(evidence.outcomes)
+    if evidence.repeats and (not right or any(outcome.changed for outcome in evidence.outcomes)):
+        return naming_of(exercise).explain(evidence.outcomes)
+    return Cause()
 
 
 def tried_here(
     exercise: CodeExercise, function: Any, seconds: float, memory: int | None
 ) -> tuple[Evidence, Ran]:
     """What the function did, seen in a child process where one can be had, in this process elsewhere."""
-    if not apart.possible(exercise.needs):
-        return tried_beside(exercise, function, seconds)
+    if not child_process.available(exercise.needs):
+        return tried_in_this_process(exercise, function, seconds)
 
     def job(step: Callable[[], None]) -> tuple[Evidence, Ran]:
-        return tried_beside(exercise, function, seconds, step=step)
+        return tried_in_this_process(exercise, function, seconds, step=step)
 
-    came = apart.run_apart(job, seconds, memory)
+    came = child_process.run_in_child(job, seconds, memory)
     if came.value is not None:
         return came.value
-    evidence = Evidence(outcomes=list(naming.expected(exercise)[: came.steps]))
+    evidence = Evidence(outcomes=list(cases_of(exercise).expected[: came.steps]))
     return evidence, Ran(stopped=came.ended, died=came.died)
 
 
@@ -91,7 +86,7 @@ def not_usable(exercise: CodeExercise, function: Any) -> str | None:
     if not callable(function):
         kind = type(function).__name__
         return f"`check` wants the function itself, `{exercise.name}`, not a result of it; got {kind}."
-    arguments = next(iter(naming.cases(exercise).values()))
+    arguments = cases_of(exercise).arguments[0]
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some built-in functions tell nothing about themselves
@@ -104,74 +99,3 @@ def not_usable(exercise: CodeExercise, function: Any) -> str | None:
         name = getattr(function, "__name__", "it")
         return f"Your function is called with {count}, `({wanted})`; yours is `{name}{signature}`."
     return None
-
-
-def gather(
-    exercise: CodeExercise,
-    function: Callable[..., Any],
-    evidence: Evidence,
-    prints: Prints,
-    step: Callable[[], None],
-) -> None:
-    """Fill in the evidence; it is read even where the time runs out half way."""
-    for arguments, want in zip(naming.arguments_of(exercise), naming.expected(exercise), strict=True):
-        evidence.outcomes.append(adapted(observe(function, arguments), want))
-        evidence.prints.append(prints.taken())
-        step()
-    again = adapted(observe(function, naming.arguments_of(exercise)[0]), naming.expected(exercise)[0])
-    evidence.repeats = same(evidence.outcomes[0], again, *naming.tolerances(exercise)[0])
-    evidence.broken = broken_laws(exercise, function, evidence.outcomes)
-
-
-def broken_laws(
-    exercise: CodeExercise,
-    function: Callable[..., Any],
-    outcomes: list[Outcome],
-    observe: Callable[..., Outcome] = observe,
-) -> list[str]:
-    """What the laws say, each on the first case where it is broken; cases without a usable result are left out."""
-    triples = zip(naming.cases(exercise).items(), outcomes, naming.expected(exercise), strict=True)
-    usable = [(*case, want) for case, got, want in triples if alike(got, want) and not is_float32(case[1])]
-    found = []
-    for law in exercise.properties:
-        for label, arguments, want in usable:
-
-            def answer(*some: Any, want: Outcome = want) -> Any:
-                return value_of(adapted(observe(function, some), want))  # a list of numbers is an array, too
-
-            try:
-                seen = law.test(answer, *arguments)
-            except LawUnknown as unknown:
-                seen = str(unknown)
-            except (
-                ValueError,
-                IndexError,
-                TypeError,
-            ):  # a result of another shape, which the cases tell better
-                continue
-            if seen:
-                found.append(f'A law that it breaks: {law.name}. On the case "{label}", {seen}.')
-                break
-    return found
-
-
-def is_float32(arguments: tuple[Any, ...]) -> bool:
-    """A law is tested to more digits than float32 has."""
-    return any(str(getattr(one, "dtype", "")).endswith("float32") for one in arguments)
-
-
-class LawUnknown(Exception):
-    """A law could not be tested, because the function failed on the way."""
-
-
-def alike(got: Outcome, want: Outcome) -> bool:
-    return got.kind == want.kind and [a.shape for a in got.arrays] == [b.shape for b in want.arrays]
-
-
-def value_of(outcome: Outcome) -> Any:
-    """The arrays of an outcome as the function returned them."""
-    if outcome.error is not None:
-        raise LawUnknown(f"your function raised {outcome.error.last}")
-    if not outcome.arrays:
-        raise LawUnknown(f"your function returned {outcome.kind}")
-    return outcome.arrays if outcome.kind == "tuple" else outcome.arrays[0]

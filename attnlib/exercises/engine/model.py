@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attnlib.exercises.engine.edits import NoSuchText, compiled, edited, source_of, with_mistakes
+from attnlib.exercises.engine.source_edits import NoSuchText, compiled, edited, source_of, with_mistakes
 
 CODE_KINDS = ("write", "fill", "repair")
 ANSWER_KINDS = ("predict", "by hand", "explore")
@@ -86,7 +86,7 @@ class CodeExercise(Exercise):
 
     solution: Callable[..., Any]
     cases: Callable[[np.random.Generator], Mapping[str, tuple[Any, ...]]]  # label -> arguments
-    mistakes: tuple[Mistake, ...]
+    mistakes: tuple[Mistake, ...] = ()
     variants: tuple[Any, ...] = ()  # other right answers: functions, or edits of the solution
     properties: tuple[Property, ...] = ()
     reference: Callable[..., Any] | None = None  # the guard proves that the solution agrees with it
@@ -130,7 +130,7 @@ class CodeExercise(Exercise):
 
     @functools.cached_property
     def stub_function(self) -> Callable[..., Any]:
-        return compiled(self.stub, self.solution, f"{self.id}: stub", count=False)
+        return compiled(self.stub, self.solution, f"{self.id}: stub", limited=False)
 
     def mistake(self, name: str) -> Mistake:
         return next(mistake for mistake in self.mistakes if mistake.name == name)

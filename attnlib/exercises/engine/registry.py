@@ -1,21 +1,34 @@
-"""All exercises: each is a module of `attnlib/exercises/<chapter>/`, loaded when it is first asked for."""
+"""All exercises: each is a module of `attnlib/exercises/<chapter>/`, loaded when it is first asked for.
+
+A folder is a chapter if its `__init__.py` says which, `CHAPTER = "5 · Training"`, and if it has an exercise.
+"""
 
 import difflib
 import functools
 import importlib
 import importlib.util
 import pkgutil
+import re
+from pathlib import Path
 
 from attnlib.exercises.engine.definition import defined
 from attnlib.exercises.engine.model import Exercise
 
-CHAPTERS = {  # in the order of the book
-    "foundations": "1 · Foundations",
-    "self-attention": "2 · Self-Attention",
-    "multi-head": "3 · Multi-Head Attention",
-    "transformer": "4 · The Transformer",
-    "training": "5 · Training",
-}
+FOLDER = Path(__file__).resolve().parent.parent
+HEADING = re.compile(r'^CHAPTER = "((\d+) · .+)"$', re.M)
+
+
+def chapters(folder: Path) -> dict[str, str]:
+    """The chapters that have exercises, with their headings, in the order of the book."""
+    found: list[tuple[int, str, str]] = []
+    for file in folder.glob("*/__init__.py"):
+        heading = HEADING.search(file.read_text("utf8"))
+        if heading and any(file.parent.glob("[a-z]*.py")):
+            found.append((int(heading[2]), file.parent.name.replace("_", "-"), heading[1]))
+    return {name: title for _, name, title in sorted(found)}
+
+
+CHAPTERS = chapters(FOLDER)
 
 
 @functools.cache
@@ -28,10 +41,10 @@ def module_of(id: str) -> str:
     return f"attnlib.exercises.{id.replace('-', '_')}"
 
 
-def place(page: str) -> tuple[int, str]:
-    """Where a page stands in its chapter: by its number, so that page 10 comes behind page 9.
+def position(page: str) -> tuple[int, str]:
+    """By what the pages of a chapter are sorted: by number, so that page 10 comes after page 9.
 
-    >>> place("01-foundations/10-scores-backwards")
+    >>> position("01-foundations/10-scores-backwards")
     (10, '01-foundations/10-scores-backwards')
     """
     number = page.rpartition("/")[2].partition("-")[0]
@@ -40,11 +53,11 @@ def place(page: str) -> tuple[int, str]:
 
 @functools.cache
 def chapter(name: str) -> dict[str, Exercise]:
-    """The exercises of one chapter by id, in the order of the book: by page, then from easy to hard."""
+    """The exercises of one chapter by id: by page, then from easy to hard."""
     package = importlib.import_module(module_of(name))
     files = pkgutil.iter_modules(package.__path__)
     found = [loaded(f"{name}.{file.name.replace('_', '-')}") for file in files]
-    return {one.id: one for one in sorted(found, key=lambda one: (place(one.page), one.level, one.id))}
+    return {one.id: one for one in sorted(found, key=lambda one: (position(one.page), one.level, one.id))}
 
 
 def exercises() -> dict[str, Exercise]:

@@ -2,8 +2,8 @@
 
 The code runs in a thread of its own, so the limit holds in Jupyter, in a plain shell and on systems without signals.
 After the limit an exception is raised inside that thread, which ends a loop written in Python. One call into compiled
-code that never comes back, such as `sum(range(10**15))`, can be ended only in a child process (`apart`), where one can
-be had; elsewhere the thread is left behind, and the message says so.
+code that never comes back, such as `sum(range(10**15))`, can be ended only in a child process (`child_process`), where
+one can be had; elsewhere the thread is left behind, and the message says so.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from attnlib.exercises.engine.world import kept
+from attnlib.exercises.engine.session_state import restored
 
 TIME_LIMIT = 10.0
 LONGEST_PRINT = 2000
@@ -63,7 +63,7 @@ def run(job: Callable[["Prints"], Any], seconds: float = TIME_LIMIT) -> Ran:
             failure.append(error)
 
     thread = threading.Thread(target=work, daemon=True, name="attnlib exercise")
-    with kept(), captured_prints(thread, prints):
+    with restored(), captured_prints(thread, prints):
         try:
             thread.start()
         except RuntimeError:  # no threads here (Python in a browser): run without a limit

@@ -3,11 +3,12 @@
 import copy
 import inspect
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from attnlib.exercises.engine import naming, traps
+from attnlib.exercises.engine import derived_cases
 from attnlib.exercises.engine.attempts import has_blank_left
+from attnlib.exercises.engine.cases import cases_of
 from attnlib.exercises.engine.comparing import (
     CHANGED,
     DTYPE,
@@ -18,8 +19,9 @@ from attnlib.exercises.engine.comparing import (
     shapes,
     trouble,
 )
+from attnlib.exercises.engine.evidence import Evidence
 from attnlib.exercises.engine.model import CodeExercise
-from attnlib.exercises.engine.outcomes import Outcome
+from attnlib.exercises.engine.naming import Cause
 from attnlib.exercises.engine.results import Code, Part, Result, result
 from attnlib.exercises.engine.running import Ran
 
@@ -34,17 +36,6 @@ NEAR = (
     "added somewhere, rounding, or numbers of few digits."
 )
 MOST_PRINTED = 10
-
-
-@dataclass
-class Evidence:
-    """What a function did on each case, whether it repeats itself, which mistakes explain it, which laws it breaks."""
-
-    outcomes: list[Outcome] = field(default_factory=list)
-    prints: list[str] = field(default_factory=list)  # what was printed on each case
-    repeats: bool = True
-    cause: naming.Cause = field(default_factory=naming.Cause)
-    broken: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -68,21 +59,21 @@ class Failure:
         )
 
 
-def judged(exercise: CodeExercise, function: Any, evidence: Evidence) -> Result:
-    """The result that the evidence amounts to."""
+def judged(exercise: CodeExercise, function: Any, evidence: Evidence, cause: Cause) -> Result:
+    """The result: passed, or the first failing case and what is known about it."""
     failures = sorted(failures_of(exercise, evidence), key=lambda one: one.order)
     if not failures and evidence.repeats and not evidence.broken:
         return passed(exercise, evidence)
     if not failures:
-        return result(exercise.id, "wrong", *remarks(exercise, function, evidence, failures))
+        return result(exercise.id, "wrong", *remarks(exercise, function, evidence, cause, failures))
     first = failures[0]
     stage, figure = first.trouble.stage, first.trouble.figure
     parts = [
         *shown(exercise, first),
-        *remarks(exercise, function, evidence, failures),
+        *remarks(exercise, function, evidence, cause, failures),
         *printed(first.printed),
     ]
-    named = [mistake.name for mistake in evidence.cause.mistakes] or [IN_PLACE] * (stage == CHANGED)
+    named = [mistake.name for mistake in cause.mistakes] or [IN_PLACE] * (stage == CHANGED)
     right = len(evidence.outcomes) - len(failures)
     if not named and right and all(failure.trouble.stage == NONFINITE for failure in failures):
         named = [OUT_OF_RANGE]
@@ -94,12 +85,19 @@ def judged(exercise: CodeExercise, function: Any, evidence: Evidence) -> Result:
 
 def failures_of(exercise: CodeExercise, evidence: Evidence) -> list[Failure]:
     """The cases that have a trouble."""
-    cases, wanted = naming.cases(exercise).items(), naming.expected(exercise)
-    rows = zip(cases, evidence.outcomes, wanted, naming.tolerances(exercise), evidence.prints, strict=True)
+    cases = cases_of(exercise)
+    rows = zip(
+        cases.labelled.items(),
+        evidence.outcomes,
+        cases.expected,
+        cases.tolerances,
+        evidence.prints,
+        strict=True,
+    )
     found = []
     for (label, arguments), got, want, tolerance, text in rows:
         if one := trouble(got, want, exercise.returns, *tolerance):
-            found.append(Failure(one, label, arguments, text, label.startswith(traps.PREFIX)))
+            found.append(Failure(one, label, arguments, text, label.startswith(derived_cases.PREFIX)))
     return found
 
 
@@ -113,7 +111,7 @@ def passed(exercise: CodeExercise, evidence: Evidence) -> Result:
 def noted(exercise: CodeExercise, evidence: Evidence) -> list[Part]:
     """What is right, and yet worth a word: another type of number, a list for an array."""
     notes = dict.fromkeys(note for outcome in evidence.outcomes for note in outcome.notes)
-    for got, want in zip(evidence.outcomes, naming.expected(exercise), strict=True):
+    for got, want in zip(evidence.outcomes, cases_of(exercise).expected, strict=True):
         for a, b in zip(got.arrays, want.arrays, strict=True):
             if a.dtype != b.dtype and a.dtype.kind + b.dtype.kind in ("ff", "if", "uf", "fi", "fu"):
                 notes[
@@ -133,11 +131,13 @@ def shown(exercise: CodeExercise, failure: Failure) -> list[Part]:
     return [head, *table, *failure.trouble.parts]
 
 
-def remarks(exercise: CodeExercise, function: Any, evidence: Evidence, failures: list[Failure]) -> list[Part]:
+def remarks(
+    exercise: CodeExercise, function: Any, evidence: Evidence, cause: Cause, failures: list[Failure]
+) -> list[Part]:
     """What follows the numbers: facts, then the mistake's name, or else what may help to find it."""
     parts = facts(exercise, evidence, failures)
-    if evidence.cause.mistakes:
-        parts += explained(evidence.cause)
+    if cause.mistakes:
+        parts += explained(cause)
     else:
         parts += pointers(exercise, function, evidence, failures)
     return [*parts, f'Stuck? `hint("{exercise.id}")`']
@@ -163,7 +163,7 @@ def facts(exercise: CodeExercise, evidence: Evidence, failures: list[Failure]) -
     return parts
 
 
-def explained(cause: naming.Cause) -> list[Part]:
+def explained(cause: Cause) -> list[Part]:
     """The name of the mistake and its sentence; for two at once, or one of several, all."""
     if len(cause.mistakes) == 1:
         head = f"Your numbers are exactly those of this mistake: **{cause.mistakes[0].name}**."
@@ -185,7 +185,7 @@ def pointers(
     if stage == ERROR and has_blank_left(function):
         parts.append("A `...` of the stub is still in your code.")
     failed = {failure.label for failure in failures}
-    right = [f'"{label}"' for label in naming.cases(exercise) if label not in failed]
+    right = [f'"{label}"' for label in cases_of(exercise).labelled if label not in failed]
     if right and failed:
         parts.append(f"Right already: {', '.join(right)}.")
     if failures and all(failure.trouble.near for failure in failures):
@@ -195,7 +195,7 @@ def pointers(
 
 def stopped(exercise: CodeExercise, evidence: Evidence, ran: Ran, seconds: float) -> Result:
     """The result for a function that did not come to an end."""
-    label = [*naming.cases(exercise), "a law"][len(evidence.outcomes)]
+    label = [*cases_of(exercise).labelled, "a law"][len(evidence.outcomes)]
     parts: list[Part] = [f'Your function was still running after {seconds:g} seconds, on the case "{label}".']
     if ran.where:
         parts += ["It was stopped at", Code(ran.where)]

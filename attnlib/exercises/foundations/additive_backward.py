@@ -19,6 +19,8 @@ queries, the three parameters over all pairs of the whole batch.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def additive_backward(dS, Q, K, W_q, W_k, v):
     """dQ, dK, dW_q, dW_k and dv, from the gradient dS of the additive scores of all pairs."""
@@ -70,53 +72,42 @@ def additive_backward_by_pairs(dS, Q, K, W_q, W_k, v):
 
 
 RETURNS = ("dQ", "dK", "dW_q", "dW_k", "dv")
-VARIANTS = """
-    additive_backward_by_pairs
-    (1 - H**2)
-        => (1 - H) * (1 + H)
-        ;; dS.reshape(-1) @ H.reshape(-1, len(v))
-        => (dS[..., None] * H).reshape(-1, len(v)).sum(axis=0)
-    dZ_q @ W_q.T => np.einsum('...a,qa->...q', dZ_q, W_q)
-    dZ = dS => dZ = np.float64(1) * dS ;; dv = dS => dv = np.float64(1) * dS
-"""
-MISTAKES = """
-the slope of the tanh is missing | The gradient went past the tanh as if it were not there. A saturated unit
-  lets almost nothing through.
-    * (1 - H**2) =>
-1 - tanh in place of its square | The slope of the tanh is one minus its square; here the square is missing.
-    (1 - H**2) => (1 - H)
-slope of a sigmoid | h (1 - h) is the slope of a sigmoid. The hidden layer is a tanh.
-    (1 - H**2) => (H * (1 - H))
-tanh taken twice | The slope was taken of a value that had gone through the tanh twice: H is the tanh
-  already.
-    (1 - H**2) => (1 - np.tanh(H) ** 2)
-v is left out | Each hidden unit enters a score with its factor in v, so its gradient carries that factor
-  too.
-    dS[..., None] * v => dS[..., None]
-the sums are exchanged | The queries' side was summed over the queries and the keys' side over the keys;
-  each should keep its own axis and sum over the other.
-    dZ_q = dZ.sum(axis=-2) => dZ_q = dZ.sum(axis=-3) ;; dZ_k = dZ.sum(axis=-3) => dZ_k = dZ.sum(axis=-2)
-mean in place of the sum | These are averages over the partners. What is used several times collects the sum
-  of its gradients.
-    dZ.sum(axis=-2) => dZ.mean(axis=-2) ;; dZ.sum(axis=-3) => dZ.mean(axis=-3)
-only the first partner counts | Each query got a gradient from one key only and each key from one query;
-  every pair has a score, so every pair sends a gradient.
-    dZ.sum(axis=-2) => dZ[..., 0, :] ;; dZ.sum(axis=-3) => dZ[..., 0, :, :]
-the matrices are not transposed | Where they are square it runs, but a gradient goes back through a matrix
-  by its transpose.
-    dZ_q @ W_q.T, dZ_k @ W_k.T => dZ_q @ W_q, dZ_k @ W_k
-the two matrices are exchanged | The gradient of the queries went back through the keys' matrix, and the
-  other way round.
-    dZ_q @ W_q.T, dZ_k @ W_k.T => dZ_q @ W_k.T, dZ_k @ W_q.T
-one gradient of the matrices for each sequence | W_q and W_k are shared by the whole batch, so their
-  gradients sum over it and have their shapes.
-    Q.reshape(-1, Q.shape[-1]).T @ dZ_q.reshape(-1, len(v))
-        => Q.swapaxes(-1, -2) @ dZ_q
-        ;; K.reshape(-1, K.shape[-1]).T @ dZ_k.reshape(-1, len(v))
-        => K.swapaxes(-1, -2) @ dZ_k
-dv takes the slope | A score is linear in v, and what v multiplies is the hidden layer itself, not its
-  slope.
-    dS.reshape(-1) @ H.reshape(-1, len(v)) => dS.reshape(-1) @ (1 - H**2).reshape(-1, len(v))
-dv without dS | The hidden layer was summed as it is; each pair counts with its entry of dS.
-    dS.reshape(-1) @ H.reshape(-1, len(v)) => H.reshape(-1, len(v)).sum(axis=0)
-"""
+VARIANTS = (
+    additive_backward_by_pairs,
+    {"(1 - H**2)": "(1 - H) * (1 + H)",
+     "dS.reshape(-1) @ H.reshape(-1, len(v))": "(dS[..., None] * H).reshape(-1, len(v)).sum(axis=0)"},
+    {"dZ_q @ W_q.T": "np.einsum('...a,qa->...q', dZ_q, W_q)"},
+    {"dZ = dS": "dZ = np.float64(1) * dS", "dv = dS": "dv = np.float64(1) * dS"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the slope of the tanh is missing", "The gradient went past the tanh as if it were not there. A saturated "
+        "unit lets almost nothing through.", {"* (1 - H**2)": ""}),
+    Mistake("1 - tanh in place of its square", "The slope of the tanh is one minus its square; here the square is "
+        "missing.", {"(1 - H**2)": "(1 - H)"}),
+    Mistake("slope of a sigmoid", "h (1 - h) is the slope of a sigmoid. The hidden layer is a tanh.",
+        {"(1 - H**2)": "(H * (1 - H))"}),
+    Mistake("tanh taken twice", "The slope was taken of a value that had gone through the tanh twice: H is the tanh "
+        "already.", {"(1 - H**2)": "(1 - np.tanh(H) ** 2)"}),
+    Mistake("v is left out", "Each hidden unit enters a score with its factor in v, so its gradient carries that "
+        "factor too.", {"dS[..., None] * v": "dS[..., None]"}),
+    Mistake("the sums are exchanged", "The queries' side was summed over the queries and the keys' side over the "
+        "keys; each should keep its own axis and sum over the other.",
+        {"dZ_q = dZ.sum(axis=-2)": "dZ_q = dZ.sum(axis=-3)", "dZ_k = dZ.sum(axis=-3)": "dZ_k = dZ.sum(axis=-2)"}),
+    Mistake("mean in place of the sum", "These are averages over the partners. What is used several times collects "
+        "the sum of its gradients.", {"dZ.sum(axis=-2)": "dZ.mean(axis=-2)", "dZ.sum(axis=-3)": "dZ.mean(axis=-3)"}),
+    Mistake("only the first partner counts", "Each query got a gradient from one key only and each key from one "
+        "query; every pair has a score, so every pair sends a gradient.",
+        {"dZ.sum(axis=-2)": "dZ[..., 0, :]", "dZ.sum(axis=-3)": "dZ[..., 0, :, :]"}),
+    Mistake("the matrices are not transposed", "Where they are square it runs, but a gradient goes back through a "
+        "matrix by its transpose.", {"dZ_q @ W_q.T, dZ_k @ W_k.T": "dZ_q @ W_q, dZ_k @ W_k"}),
+    Mistake("the two matrices are exchanged", "The gradient of the queries went back through the keys' matrix, and "
+        "the other way round.", {"dZ_q @ W_q.T, dZ_k @ W_k.T": "dZ_q @ W_k.T, dZ_k @ W_q.T"}),
+    Mistake("one gradient of the matrices for each sequence", "W_q and W_k are shared by the whole batch, so their "
+        "gradients sum over it and have their shapes.",
+        {"Q.reshape(-1, Q.shape[-1]).T @ dZ_q.reshape(-1, len(v))": "Q.swapaxes(-1, -2) @ dZ_q",
+         "K.reshape(-1, K.shape[-1]).T @ dZ_k.reshape(-1, len(v))": "K.swapaxes(-1, -2) @ dZ_k"}),
+    Mistake("dv takes the slope", "A score is linear in v, and what v multiplies is the hidden layer itself, not its "
+        "slope.", {"dS.reshape(-1) @ H.reshape(-1, len(v))": "dS.reshape(-1) @ (1 - H**2).reshape(-1, len(v))"}),
+    Mistake("dv without dS", "The hidden layer was summed as it is; each pair counts with its entry of dS.",
+        {"dS.reshape(-1) @ H.reshape(-1, len(v))": "H.reshape(-1, len(v)).sum(axis=0)"}),
+)  # fmt: skip

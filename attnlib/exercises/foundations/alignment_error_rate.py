@@ -17,6 +17,8 @@ without being sure is free. With all links sure it is one minus the F1 score.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def alignment_error_rate(A, S, P):
     """1 - (|A and S| + |A and P|) / (|A| + |S|) of a predicted alignment A, where sure links are possible too."""
@@ -58,36 +60,27 @@ def aer_with_sets(A, S, P):
     return misses / (len(A) + len(S))
 
 
-VARIANTS = """
-    aer_with_sets
-    P = P | S => P = np.maximum(P, S)
-"""
-MISTAKES = r"""
-sure links are not possible | A sure link that was found counts in both intersections, because every sure
-  link is possible too.
-    P = P | S => P = P & ~S
-P without S | P was used as it came. Where it does not list the sure links, they have to be added.
-    P = P | S\n␣␣␣␣ =>
-not taken from one | This grows with what is right. An error rate is 0 for a perfect alignment.
-    1 - hits => hits
-only sure links count | A predicted link that is possible without being sure was counted as an error; it
-  should cost nothing.
-    (A & P).sum() => (A & S).sum()
-only possible links count | The possible links were counted twice; one of the two intersections is with the
-  sure links.
-    (A & S).sum() + (A & P).sum() => 2 * (A & P).sum()
-divided by the possible links | In the denominator stand the predicted and the sure links. To leave out a
-  possible link costs nothing.
-    A.sum() + S.sum() => A.sum() + P.sum()
-divided by the union | Links in both A and S were counted once below the line; there they count twice.
-    (A.sum() + S.sum()) => (A | S).sum()
-precision only | This is the share of predicted links that are not even possible; the missing sure links do
-  not show.
-    hits / (A.sum() + S.sum()) => (A & P).sum() / A.sum()
-recall only | This is the share of sure links that were missed; wrong links that were predicted do not show.
-    hits / (A.sum() + S.sum()) => (A & S).sum() / S.sum()
-share of places that agree | All places where A and S agree were counted, the many without any link as well.
-    1 - hits / (A.sum() + S.sum()) => 1 - (A == S).mean()
-P changed in place | `|=` writes into the caller's P. Make a new array.
-    P = P | S => P |= S
-"""
+VARIANTS = (aer_with_sets, {"P = P | S": "P = np.maximum(P, S)"})
+MISTAKES = (
+    Mistake("sure links are not possible", "A sure link that was found counts in both intersections, because every "
+        "sure link is possible too.", {"P = P | S": "P = P & ~S"}),
+    Mistake("P without S", "P was used as it came. Where it does not list the sure links, they have to be added.",
+        {"P = P | S\n    ": ""}),
+    Mistake("not taken from one", "This grows with what is right. An error rate is 0 for a perfect alignment.",
+        {"1 - hits": "hits"}),
+    Mistake("only sure links count", "A predicted link that is possible without being sure was counted as an error; "
+        "it should cost nothing.", {"(A & P).sum()": "(A & S).sum()"}),
+    Mistake("only possible links count", "The possible links were counted twice; one of the two intersections is with "
+        "the sure links.", {"(A & S).sum() + (A & P).sum()": "2 * (A & P).sum()"}),
+    Mistake("divided by the possible links", "In the denominator stand the predicted and the sure links. To leave out "
+        "a possible link costs nothing.", {"A.sum() + S.sum()": "A.sum() + P.sum()"}),
+    Mistake("divided by the union", "Links in both A and S were counted once below the line; there they count twice.",
+        {"(A.sum() + S.sum())": "(A | S).sum()"}),
+    Mistake("precision only", "This is the share of predicted links that are not even possible; the missing sure "
+        "links do not show.", {"hits / (A.sum() + S.sum())": "(A & P).sum() / A.sum()"}),
+    Mistake("recall only", "This is the share of sure links that were missed; wrong links that were predicted do not "
+        "show.", {"hits / (A.sum() + S.sum())": "(A & S).sum() / S.sum()"}),
+    Mistake("share of places that agree", "All places where A and S agree were counted, the many without any link as "
+        "well.", {"1 - hits / (A.sum() + S.sum())": "1 - (A == S).mean()"}),
+    Mistake("P changed in place", "`|=` writes into the caller's P. Make a new array.", {"P = P | S": "P |= S"}),
+)  # fmt: skip

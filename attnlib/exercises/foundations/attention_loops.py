@@ -21,6 +21,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit import laws
 
 
@@ -68,40 +69,38 @@ def loops_by_matrices(Q, K, V):
 
 
 LAWS = (laws.blind_to_order({1: -2, 2: -2}),)
-VARIANTS = """
-    loops_by_matrices
-    O[i] += np.exp(scores[j] - top) / total * V[j] => O[i] = O[i] + V[j] * (np.exp(scores[j] - top) / total)
-    , dtype=V.dtype =>
-"""
-MISTAKES = r"""
-√d_k is missing | The scores are not divided by √d_k, so they spread wider the longer the vectors are.
-    / math.sqrt(Q.shape[1]) =>
-divided by d_k, not by its root | The standard deviation of a dot product grows like √d_k; dividing by d_k
-  makes the weights too even.
-    math.sqrt(Q.shape[1]) => Q.shape[1]
-root of the wrong dimension | The root is that of d_k, the width of queries and keys; here another size was
-  taken.
-    math.sqrt(Q.shape[1]) => math.sqrt(len(K))
-    math.sqrt(Q.shape[1]) => math.sqrt(len(Q))
-    math.sqrt(Q.shape[1]) => math.sqrt(V.shape[1])
-no maximum subtracted | exp(800) is larger than the largest float, so it becomes inf, and inf / inf is nan.
-    np.exp(scores[j] - top) => np.exp(scores[j])
-only the last key is left | Each value replaced the one before it in the output; they have to be added up.
-    O[i] += => O[i] =
-the last key is left out | A loop stops one key too early. `range(n)` already ends with n - 1.
-    range(len(K)) => range(len(K) - 1)
-the sum is not complete | The exponentials were divided by the sum of those so far. All must be summed
-  before the first weight.
-    total = total + np.exp(scores[j] - top)\n        for j in range(len(K)):\n
-        => total = total + np.exp(scores[j] - top)\n
-the sum runs on from query to query | Only the first query is right: the sum of the exponentials was not set
-  back to zero for the next one.
-    ␣␣␣␣␣␣␣␣total = 0\n => ;; ␣␣␣␣for i in range => ␣␣␣␣total = 0\n    for i in range
-not divided by the sum | The values were weighted with exponentials that do not sum to one.
-    / total =>
-keys averaged in place of values | The weights are right, but the keys were averaged. A key says where to
-  look, its value what is there.
-    * V[j] => * K[j]
-no softmax | The scores themselves were used as weights.
-    np.exp(scores[j] - top) / total => scores[j]
-"""
+VARIANTS = (
+    loops_by_matrices,
+    {"O[i] += np.exp(scores[j] - top) / total * V[j]": "O[i] = O[i] + V[j] * (np.exp(scores[j] - top) / total)"},
+    {", dtype=V.dtype": ""},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("√d_k is missing", "The scores are not divided by √d_k, so they spread wider the longer the vectors are.",
+        {"/ math.sqrt(Q.shape[1])": ""}),
+    Mistake("divided by d_k, not by its root", "The standard deviation of a dot product grows like √d_k; dividing by "
+        "d_k makes the weights too even.", {"math.sqrt(Q.shape[1])": "Q.shape[1]"}),
+    Mistake("root of the wrong dimension", "The root is that of d_k, the width of queries and keys; here another size "
+        "was taken.",
+        {"math.sqrt(Q.shape[1])": "math.sqrt(len(K))"},
+        {"math.sqrt(Q.shape[1])": "math.sqrt(len(Q))"},
+        {"math.sqrt(Q.shape[1])": "math.sqrt(V.shape[1])"}),
+    Mistake("no maximum subtracted", "exp(800) is larger than the largest float, so it becomes inf, and inf / inf is "
+        "nan.", {"np.exp(scores[j] - top)": "np.exp(scores[j])"}),
+    Mistake("only the last key is left", "Each value replaced the one before it in the output; they have to be added "
+        "up.", {"O[i] +=": "O[i] ="}),
+    Mistake("the last key is left out", "A loop stops one key too early. `range(n)` already ends with n - 1.",
+        {"range(len(K))": "range(len(K) - 1)"}),
+    Mistake("the sum is not complete", "The exponentials were divided by the sum of those so far. All must be summed "
+        "before the first weight.",
+        {"total = total + np.exp(scores[j] - top)\n        for j in range(len(K)):\n":
+             "total = total + np.exp(scores[j] - top)\n"}),
+    Mistake("the sum runs on from query to query", "Only the first query is right: the sum of the exponentials was "
+        "not set back to zero for the next one.",
+        {"        total = 0\n": "", "    for i in range": "    total = 0\n    for i in range"}),
+    Mistake("not divided by the sum", "The values were weighted with exponentials that do not sum to one.",
+        {"/ total": ""}),
+    Mistake("keys averaged in place of values", "The weights are right, but the keys were averaged. A key says where "
+        "to look, its value what is there.", {"* V[j]": "* K[j]"}),
+    Mistake("no softmax", "The scores themselves were used as weights.",
+        {"np.exp(scores[j] - top) / total": "scores[j]"}),
+)  # fmt: skip

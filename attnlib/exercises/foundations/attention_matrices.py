@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit import laws
 
 
@@ -59,46 +60,40 @@ def by_einsum(Q, K, V):
 
 
 LAWS = (laws.separate_batches(0, 1, 2), laws.blind_to_order({1: -2, 2: -2}))
-VARIANTS = """
-    by_einsum
-    Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1]) => (Q / math.sqrt(Q.shape[-1])) @ np.moveaxis(K, -1, -2)
-    math.sqrt( => np.sqrt(
-    return P => return np.float64(1) * P
-"""
-MISTAKES = """
-√d_k is missing | The scores are not divided by √d_k, so they spread wider the longer the vectors, and the
-  weights become too sharp.
-    / math.sqrt(Q.shape[-1]) =>
-divided by d_k, not by its root | The standard deviation of a dot product grows like √d_k; dividing by d_k
-  makes the weights too even.
-    math.sqrt(Q.shape[-1]) => Q.shape[-1]
-multiplied by √d_k | The scores were made larger by √d_k; they should be made smaller.
-    / math.sqrt(Q.shape[-1]) => * math.sqrt(Q.shape[-1])
-root of the wrong dimension | The root is that of d_k, the width of queries and keys: no other size makes
-  the spread of a dot product one.
-    math.sqrt(Q.shape[-1]) => math.sqrt(V.shape[-1])
-    math.sqrt(Q.shape[-1]) => math.sqrt(K.shape[-2])
-    math.sqrt(Q.shape[-1]) => math.sqrt(Q.shape[-2])
-scaled after the softmax | The weights were divided, not the scores: now they do not sum to one. Scale
-  before the softmax.
-    / math.sqrt(Q.shape[-1]) => ;; return P => return P / math.sqrt(Q.shape[-1])
-normalised over the queries | Here the weights of each key sum to one over the queries; those of each query
-  should, over the keys.
-    E.sum(axis=-1, keepdims=True) => E.sum(axis=-2, keepdims=True)
-    axis=-1 => axis=-2
-K is not transposed | Where K happens to be square it runs, but a score must pair a query's d_k numbers with
-  a key's.
-    K.swapaxes(-1, -2) => K
-K is reshaped, not transposed | Reshaping keeps the numbers in their order and only cuts the rows elsewhere;
-  transposing turns columns into rows.
-    K.swapaxes(-1, -2) => K.reshape(*K.shape[:-2], K.shape[-1], K.shape[-2])
-all axes turned around | `.T` turns around all axes, the batch as well, so sequences of a batch get mixed.
-  Swap the last two only.
-    K.swapaxes(-1, -2) => K.T
-no maximum subtracted | exp(800) is larger than the largest float, so it becomes inf, and inf / inf is nan.
-    S - S.max(axis=-1, keepdims=True) => S
-no softmax | The scores themselves were used as weights; they are neither positive nor do they sum to one.
-    P = E / E.sum(axis=-1, keepdims=True) => P = S
-weights returned | These are the weights P. The output is their average of the values.
-    return P @ V => return P
-"""
+VARIANTS = (
+    by_einsum,
+    {"Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1])": "(Q / math.sqrt(Q.shape[-1])) @ np.moveaxis(K, -1, -2)"},
+    {"math.sqrt(": "np.sqrt("},
+    {"return P": "return np.float64(1) * P"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("√d_k is missing", "The scores are not divided by √d_k, so they spread wider the longer the vectors, and "
+        "the weights become too sharp.", {"/ math.sqrt(Q.shape[-1])": ""}),
+    Mistake("divided by d_k, not by its root", "The standard deviation of a dot product grows like √d_k; dividing by "
+        "d_k makes the weights too even.", {"math.sqrt(Q.shape[-1])": "Q.shape[-1]"}),
+    Mistake("multiplied by √d_k", "The scores were made larger by √d_k; they should be made smaller.",
+        {"/ math.sqrt(Q.shape[-1])": "* math.sqrt(Q.shape[-1])"}),
+    Mistake("root of the wrong dimension", "The root is that of d_k, the width of queries and keys: no other size "
+        "makes the spread of a dot product one.",
+        {"math.sqrt(Q.shape[-1])": "math.sqrt(V.shape[-1])"},
+        {"math.sqrt(Q.shape[-1])": "math.sqrt(K.shape[-2])"},
+        {"math.sqrt(Q.shape[-1])": "math.sqrt(Q.shape[-2])"}),
+    Mistake("scaled after the softmax", "The weights were divided, not the scores: now they do not sum to one. Scale "
+        "before the softmax.", {"/ math.sqrt(Q.shape[-1])": "", "return P": "return P / math.sqrt(Q.shape[-1])"}),
+    Mistake("normalised over the queries", "Here the weights of each key sum to one over the queries; those of each "
+        "query should, over the keys.",
+        {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=-2, keepdims=True)"}, {"axis=-1": "axis=-2"}),
+    Mistake("K is not transposed", "Where K happens to be square it runs, but a score must pair a query's d_k numbers "
+        "with a key's.", {"K.swapaxes(-1, -2)": "K"}),
+    Mistake("K is reshaped, not transposed", "Reshaping keeps the numbers in their order and only cuts the rows "
+        "elsewhere; transposing turns columns into rows.",
+        {"K.swapaxes(-1, -2)": "K.reshape(*K.shape[:-2], K.shape[-1], K.shape[-2])"}),
+    Mistake("all axes turned around", "`.T` turns around all axes, the batch as well, so sequences of a batch get "
+        "mixed. Swap the last two only.", {"K.swapaxes(-1, -2)": "K.T"}),
+    Mistake("no maximum subtracted", "exp(800) is larger than the largest float, so it becomes inf, and inf / inf is "
+        "nan.", {"S - S.max(axis=-1, keepdims=True)": "S"}),
+    Mistake("no softmax", "The scores themselves were used as weights; they are neither positive nor do they sum to "
+        "one.", {"P = E / E.sum(axis=-1, keepdims=True)": "P = S"}),
+    Mistake("weights returned", "These are the weights P. The output is their average of the values.",
+        {"return P @ V": "return P"}),
+)  # fmt: skip

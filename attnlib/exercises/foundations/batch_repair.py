@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit import laws
 
 
@@ -62,34 +63,29 @@ def cases(rng):
 
 GIVEN = ("scores with the keys of all sequences", "values of all sequences")
 LAWS = (laws.separate_batches(0, 1, 2), laws.blind_to_order({1: -2, 2: -2}))
-VARIANTS = """
-    one_by_one
-    np.einsum("bid,bjd->bij", Q, K) => Q @ K.swapaxes(-1, -2) ;; np.einsum("bij,bjc->bic", P, V) => P @ V
-    np.einsum("bij,bjc->bic", P, V) => P @ V
-"""
-MISTAKES = """
-scores with the keys of all sequences | Each score is the sum of a query's products with the keys at the
-  same place in every sequence of the batch.
-    bid,bjd->bij => bid,ajd->bij
-values of all sequences | The weights are those of one sequence, but the values at one place were summed
-  over the batch.
-    bij,bjc->bic => bij,ajc->bic
-one long sequence | The batch was laid out as one sequence, so that each query's weights spread over the
-  keys of all.
-    one_long_sequence
-normalised over the batch | The weights of one place sum to one over the batch; those of each query should,
-  over its keys.
-    E.sum(axis=-1, keepdims=True) => E.sum(axis=0, keepdims=True)
-normalised over the queries | The weights of each key sum to one over the queries; those of each query
-  should, over the keys.
-    E.sum(axis=-1, keepdims=True) => E.sum(axis=-2, keepdims=True)
-queries of all sequences | The queries at one place were summed over the batch before they met the keys.
-    bid,bjd->bij => aid,bjd->bij
-weights of all sequences | The weights at one place were summed over the batch before they met the values.
-    bij,bjc->bic => aij,bjc->bic
-averaged over the batch | Every sequence got the average of all outputs.
-    np.einsum("bij,bjc->bic", P, V)
-        => np.broadcast_to(np.einsum("bij,bjc->bic", P, V).mean(axis=0), (*Q.shape[:-1], V.shape[-1]))
-√d_k is missing | The scores are not divided by √d_k, so the weights become too sharp.
-    / math.sqrt(Q.shape[-1]) =>
-"""
+VARIANTS = (
+    one_by_one,
+    {'np.einsum("bid,bjd->bij", Q, K)': "Q @ K.swapaxes(-1, -2)", 'np.einsum("bij,bjc->bic", P, V)': "P @ V"},
+    {'np.einsum("bij,bjc->bic", P, V)': "P @ V"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("scores with the keys of all sequences", "Each score is the sum of a query's products with the keys at "
+        "the same place in every sequence of the batch.", {"bid,bjd->bij": "bid,ajd->bij"}),
+    Mistake("values of all sequences", "The weights are those of one sequence, but the values at one place were "
+        "summed over the batch.", {"bij,bjc->bic": "bij,ajc->bic"}),
+    Mistake("one long sequence", "The batch was laid out as one sequence, so that each query's weights spread over "
+        "the keys of all.", one_long_sequence),
+    Mistake("normalised over the batch", "The weights of one place sum to one over the batch; those of each query "
+        "should, over its keys.", {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=0, keepdims=True)"}),
+    Mistake("normalised over the queries", "The weights of each key sum to one over the queries; those of each query "
+        "should, over the keys.", {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=-2, keepdims=True)"}),
+    Mistake("queries of all sequences", "The queries at one place were summed over the batch before they met the keys.",
+        {"bid,bjd->bij": "aid,bjd->bij"}),
+    Mistake("weights of all sequences", "The weights at one place were summed over the batch before they met the "
+        "values.", {"bij,bjc->bic": "aij,bjc->bic"}),
+    Mistake("averaged over the batch", "Every sequence got the average of all outputs.",
+        {'np.einsum("bij,bjc->bic", P, V)':
+             'np.broadcast_to(np.einsum("bij,bjc->bic", P, V).mean(axis=0), (*Q.shape[:-1], V.shape[-1]))'}),
+    Mistake("√d_k is missing", "The scores are not divided by √d_k, so the weights become too sharp.",
+        {"/ math.sqrt(Q.shape[-1])": ""}),
+)  # fmt: skip

@@ -18,6 +18,7 @@ of a sequence with itself symmetric: what one word scores with another, the othe
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit import laws
 
 
@@ -49,27 +50,25 @@ def cases(rng):
 
 GIVEN = ("the keys went through A", "reshaped, not transposed")
 LAWS = (laws.separate_batches(0, 1),)
-VARIANTS = """
-    return mapped_q @ mapped_k.swapaxes(-1, -2) => return np.einsum('...ir,...jr->...ij', mapped_q, mapped_k)
-    mapped_k = K @ B => mapped_k = K @ (B @ A.T) ;; mapped_q = Q @ A => mapped_q = Q
-    return mapped_q => return np.float64(1) * mapped_q
-"""
-MISTAKES = """
-the keys went through A | A maps the queries. The keys have their own map, B, which was left without use.
-    K @ B => K @ A
-the queries went through B | B maps the keys. The queries have their own map, A, which was left without use.
-    Q @ A => Q @ B
-reshaped, not transposed | Reshaping keeps the numbers in their order and only cuts the rows elsewhere;
-  transposing turns columns into rows.
-    mapped_k.swapaxes(-1, -2) => mapped_k.reshape(*K.shape[:-2], -1, K.shape[-2])
-not transposed | Where the mapped keys are square it runs, but a score pairs the r numbers of a query with
-  those of a key.
-    mapped_k.swapaxes(-1, -2) => mapped_k
-all axes turned around | `.T` turns around all axes, the batch as well, so sequences get mixed. Swap the
-  last two only.
-    mapped_k.swapaxes(-1, -2) => mapped_k.T
-nothing was mapped | These are dot products of queries and keys as they came; A and B have no part in them.
-    Q @ A => Q ;; K @ B => K
-scaled | These are divided by the root of r; plain dot products of the mapped vectors were asked for.
-    mapped_k.swapaxes(-1, -2) => mapped_k.swapaxes(-1, -2) / A.shape[-1] ** 0.5
-"""
+VARIANTS = (
+    {"return mapped_q @ mapped_k.swapaxes(-1, -2)": "return np.einsum('...ir,...jr->...ij', mapped_q, mapped_k)"},
+    {"mapped_k = K @ B": "mapped_k = K @ (B @ A.T)", "mapped_q = Q @ A": "mapped_q = Q"},
+    {"return mapped_q": "return np.float64(1) * mapped_q"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the keys went through A", "A maps the queries. The keys have their own map, B, which was left without "
+        "use.", {"K @ B": "K @ A"}),
+    Mistake("the queries went through B", "B maps the keys. The queries have their own map, A, which was left without "
+        "use.", {"Q @ A": "Q @ B"}),
+    Mistake("reshaped, not transposed", "Reshaping keeps the numbers in their order and only cuts the rows elsewhere; "
+        "transposing turns columns into rows.",
+        {"mapped_k.swapaxes(-1, -2)": "mapped_k.reshape(*K.shape[:-2], -1, K.shape[-2])"}),
+    Mistake("not transposed", "Where the mapped keys are square it runs, but a score pairs the r numbers of a query "
+        "with those of a key.", {"mapped_k.swapaxes(-1, -2)": "mapped_k"}),
+    Mistake("all axes turned around", "`.T` turns around all axes, the batch as well, so sequences get mixed. Swap "
+        "the last two only.", {"mapped_k.swapaxes(-1, -2)": "mapped_k.T"}),
+    Mistake("nothing was mapped", "These are dot products of queries and keys as they came; A and B have no part in "
+        "them.", {"Q @ A": "Q", "K @ B": "K"}),
+    Mistake("scaled", "These are divided by the root of r; plain dot products of the mapped vectors were asked for.",
+        {"mapped_k.swapaxes(-1, -2)": "mapped_k.swapaxes(-1, -2) / A.shape[-1] ** 0.5"}),
+)  # fmt: skip

@@ -17,6 +17,7 @@ vector, and a long one turns slowly.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit import laws
 
 
@@ -66,45 +67,40 @@ def cosine_backward_by_pairs(dS, Q, K):
 
 RETURNS = ("dQ", "dK")
 LAWS = (laws.separate_batches(0, 1, 2),)
-VARIANTS = """
-    cosine_backward_by_pairs
-    dU_q - (dU_q * unit_q).sum(axis=-1, keepdims=True) * unit_q
-        => dU_q - np.einsum('...d,...d,...e->...e', dU_q, unit_q, unit_q)
-    dQ = ( => dQ = np.float64(1) * ( ;; dK = ( => dK = np.float64(1) * (
-"""
-MISTAKES = r"""
-the sum term is missing | The gradient was divided by the length, as if the length did not depend on the
-  vector. The part along the vector must be taken away.
-    - (dU_q * unit_q).sum(axis=-1, keepdims=True) * unit_q
-        =>
-        ;; - (dU_k * unit_k).sum(axis=-1, keepdims=True) * unit_k
-        =>
-added in place of subtracted | The part along the vector was added; it is taken away, so that nothing is
-  left of it.
-    dU_q - ( => dU_q + ( ;; dU_k - ( => dU_k + (
-not divided by the length | The direction is right; by the chain rule the length of the vector divides it.
-    unit_q) / length_q => unit_q) ;; unit_k) / length_k => unit_k)
-divided by the squared length | The gradient shrinks like one over the length, not over its square.
-    unit_q) / length_q => unit_q) / length_q**2 ;; unit_k) / length_k => unit_k) / length_k**2
-multiplied by the length | A longer vector turns more slowly, so its gradient is smaller; here it is larger.
-    unit_q) / length_q => unit_q) * length_q ;; unit_k) / length_k => unit_k) * length_k
-the partners are not unit vectors | The queries and keys that come in as partners were taken with their
-  lengths; the cosine has unit vectors.
-    dS @ unit_k => dS @ K ;; dS.swapaxes(-1, -2) @ unit_q => dS.swapaxes(-1, -2) @ Q
-projected on the whole vector | The part along the vector was worked out with the vector itself, in place of
-  the unit vector.
-    (dU_q * unit_q).sum(axis=-1, keepdims=True) * unit_q
-        => (dU_q * Q).sum(axis=-1, keepdims=True) * Q
-        ;; (dU_k * unit_k).sum(axis=-1, keepdims=True) * unit_k
-        => (dU_k * K).sum(axis=-1, keepdims=True) * K
-mean in place of the sum | A dot product adds up its terms; here their mean was taken, so a part along the
-  vector is left.
-    unit_q).sum( => unit_q).mean( ;; unit_k).sum( => unit_k).mean(
-dS is not transposed | Where there are as many queries as keys it runs, but a key collects its column of dS,
-  not a row.
-    dS.swapaxes(-1, -2) => dS
-dQ and dK exchanged | The first result should be the gradient of the queries, the second that of the keys.
-    return dQ, dK => return dK, dQ
-Q and K changed in place | `/=` writes into the caller's arrays, whose lengths are then lost. Make new ones.
-    unit_q, unit_k = Q / length_q, K / length_k => Q /= length_q\n    K /= length_k\n    unit_q, unit_k = Q, K
-"""
+VARIANTS = (
+    cosine_backward_by_pairs,
+    {"dU_q - (dU_q * unit_q).sum(axis=-1, keepdims=True) * unit_q":
+         "dU_q - np.einsum('...d,...d,...e->...e', dU_q, unit_q, unit_q)"},
+    {"dQ = (": "dQ = np.float64(1) * (", "dK = (": "dK = np.float64(1) * ("},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the sum term is missing", "The gradient was divided by the length, as if the length did not depend on "
+        "the vector. The part along the vector must be taken away.",
+        {"- (dU_q * unit_q).sum(axis=-1, keepdims=True) * unit_q": "",
+         "- (dU_k * unit_k).sum(axis=-1, keepdims=True) * unit_k": ""}),
+    Mistake("added in place of subtracted", "The part along the vector was added; it is taken away, so that nothing "
+        "is left of it.", {"dU_q - (": "dU_q + (", "dU_k - (": "dU_k + ("}),
+    Mistake("not divided by the length", "The direction is right; by the chain rule the length of the vector divides "
+        "it.", {"unit_q) / length_q": "unit_q)", "unit_k) / length_k": "unit_k)"}),
+    Mistake("divided by the squared length", "The gradient shrinks like one over the length, not over its square.",
+        {"unit_q) / length_q": "unit_q) / length_q**2", "unit_k) / length_k": "unit_k) / length_k**2"}),
+    Mistake("multiplied by the length", "A longer vector turns more slowly, so its gradient is smaller; here it is "
+        "larger.", {"unit_q) / length_q": "unit_q) * length_q", "unit_k) / length_k": "unit_k) * length_k"}),
+    Mistake("the partners are not unit vectors", "The queries and keys that come in as partners were taken with their "
+        "lengths; the cosine has unit vectors.",
+        {"dS @ unit_k": "dS @ K", "dS.swapaxes(-1, -2) @ unit_q": "dS.swapaxes(-1, -2) @ Q"}),
+    Mistake("projected on the whole vector", "The part along the vector was worked out with the vector itself, in "
+        "place of the unit vector.",
+        {"(dU_q * unit_q).sum(axis=-1, keepdims=True) * unit_q": "(dU_q * Q).sum(axis=-1, keepdims=True) * Q",
+         "(dU_k * unit_k).sum(axis=-1, keepdims=True) * unit_k": "(dU_k * K).sum(axis=-1, keepdims=True) * K"}),
+    Mistake("mean in place of the sum", "A dot product adds up its terms; here their mean was taken, so a part along "
+        "the vector is left.", {"unit_q).sum(": "unit_q).mean(", "unit_k).sum(": "unit_k).mean("}),
+    Mistake("dS is not transposed", "Where there are as many queries as keys it runs, but a key collects its column "
+        "of dS, not a row.", {"dS.swapaxes(-1, -2)": "dS"}),
+    Mistake("dQ and dK exchanged", "The first result should be the gradient of the queries, the second that of the "
+        "keys.", {"return dQ, dK": "return dK, dQ"}),
+    Mistake("Q and K changed in place", "`/=` writes into the caller's arrays, whose lengths are then lost. Make new "
+        "ones.",
+        {"unit_q, unit_k = Q / length_q, K / length_k":
+             "Q /= length_q\n    K /= length_k\n    unit_q, unit_k = Q, K"}),
+)  # fmt: skip

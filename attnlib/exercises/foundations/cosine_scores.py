@@ -15,6 +15,7 @@ Doubling a query changes no cosine, so a cosine score cannot express confidence 
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit import laws
 
 
@@ -41,30 +42,26 @@ def cases(rng):
 
 
 LAWS = (laws.separate_batches(0, 1),)
-VARIANTS = """
-    np.sqrt((Q * Q).sum(axis=-1, keepdims=True)) => np.linalg.norm(Q, axis=-1, keepdims=True)
-    unit_q @ unit_k.swapaxes(-1, -2) => np.einsum('...id,...jd->...ij', unit_q, unit_k)
-"""
-MISTAKES = """
-not divided by the lengths of the queries | The lengths of the queries are still in the scores.
-    Q / np.sqrt((Q * Q).sum(axis=-1, keepdims=True)) => Q
-not divided by the lengths of the keys | The lengths of the keys are still in the scores.
-    K / np.sqrt((K * K).sum(axis=-1, keepdims=True)) => K
-divided by the squared length | The length is the root of the sum of squares.
-    np.sqrt((Q * Q).sum(axis=-1, keepdims=True))
-        => (Q * Q).sum(axis=-1, keepdims=True)
-        ;; np.sqrt((K * K).sum(axis=-1, keepdims=True))
-        => (K * K).sum(axis=-1, keepdims=True)
-lengths over the wrong axis | Each vector has its own length: sum the squares over its coordinates, the last
-  axis.
-    axis=-1, keepdims => axis=-2, keepdims
-one length for all | The whole matrix was divided by one number; each vector has its own length.
-    (Q * Q).sum(axis=-1, keepdims=True) => (Q * Q).sum() ;; (K * K).sum(axis=-1, keepdims=True) => (K * K).sum()
-sum of absolute values as length | The Euclidean length was asked for: the root of the sum of squares.
-    np.sqrt((Q * Q).sum(axis=-1, keepdims=True))
-        => abs(Q).sum(axis=-1, keepdims=True)
-        ;; np.sqrt((K * K).sum(axis=-1, keepdims=True))
-        => abs(K).sum(axis=-1, keepdims=True)
-K is not transposed | Where K is square it runs, but a score must pair a query's numbers with one key's.
-    unit_k.swapaxes(-1, -2) => unit_k
-"""
+VARIANTS = (
+    {"np.sqrt((Q * Q).sum(axis=-1, keepdims=True))": "np.linalg.norm(Q, axis=-1, keepdims=True)"},
+    {"unit_q @ unit_k.swapaxes(-1, -2)": "np.einsum('...id,...jd->...ij', unit_q, unit_k)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("not divided by the lengths of the queries", "The lengths of the queries are still in the scores.",
+        {"Q / np.sqrt((Q * Q).sum(axis=-1, keepdims=True))": "Q"}),
+    Mistake("not divided by the lengths of the keys", "The lengths of the keys are still in the scores.",
+        {"K / np.sqrt((K * K).sum(axis=-1, keepdims=True))": "K"}),
+    Mistake("divided by the squared length", "The length is the root of the sum of squares.",
+        {"np.sqrt((Q * Q).sum(axis=-1, keepdims=True))": "(Q * Q).sum(axis=-1, keepdims=True)",
+         "np.sqrt((K * K).sum(axis=-1, keepdims=True))": "(K * K).sum(axis=-1, keepdims=True)"}),
+    Mistake("lengths over the wrong axis", "Each vector has its own length: sum the squares over its coordinates, the "
+        "last axis.", {"axis=-1, keepdims": "axis=-2, keepdims"}),
+    Mistake("one length for all", "The whole matrix was divided by one number; each vector has its own length.",
+        {"(Q * Q).sum(axis=-1, keepdims=True)": "(Q * Q).sum()",
+         "(K * K).sum(axis=-1, keepdims=True)": "(K * K).sum()"}),
+    Mistake("sum of absolute values as length", "The Euclidean length was asked for: the root of the sum of squares.",
+        {"np.sqrt((Q * Q).sum(axis=-1, keepdims=True))": "abs(Q).sum(axis=-1, keepdims=True)",
+         "np.sqrt((K * K).sum(axis=-1, keepdims=True))": "abs(K).sum(axis=-1, keepdims=True)"}),
+    Mistake("K is not transposed", "Where K is square it runs, but a score must pair a query's numbers with one key's.",
+        {"unit_k.swapaxes(-1, -2)": "unit_k"}),
+)  # fmt: skip

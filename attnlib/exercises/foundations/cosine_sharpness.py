@@ -15,6 +15,8 @@ ten keys is too small for a thousand, and so it is often learned.
 
 import math
 
+from attnlib.exercises.engine.model import Mistake
+
 OTHERS, SHARE, GAP = 9, 0.9, 0.4
 
 
@@ -23,17 +25,16 @@ def answer():
 
 
 WITHIN = 0.05
-MISTAKES = """
-others at right angles | The others have the cosine 0.6, not 0, so the gap is smaller.
-    = math.log(OTHERS * SHARE / (1 - SHARE))
-ten others | There are nine other keys; the right one is the tenth.
-    = math.log((OTHERS + 1) * SHARE / (1 - SHARE)) / GAP
-one other | That would do against one other key. There are nine.
-    = math.log(SHARE / (1 - SHARE)) / GAP
-logarithm to base ten | A softmax takes powers of e, so its inverse is the natural logarithm.
-    = math.log10(OTHERS * SHARE / (1 - SHARE)) / GAP
-the gap multiplied | The gap is the factor times 0.4, so what is wanted has to be divided by 0.4.
-    = math.log(OTHERS * SHARE / (1 - SHARE)) * GAP
-the exponential alone | That is what the exponential of the gap has to be; the factor is inside the exponent.
-    = OTHERS * SHARE / (1 - SHARE)
-"""
+MISTAKES = (
+    Mistake("others at right angles", "The others have the cosine 0.6, not 0, so the gap is smaller.",
+        math.log(OTHERS * SHARE / (1 - SHARE))),
+    Mistake("ten others", "There are nine other keys; the right one is the tenth.",
+        math.log((OTHERS + 1) * SHARE / (1 - SHARE)) / GAP),
+    Mistake("one other", "That would do against one other key. There are nine.", math.log(SHARE / (1 - SHARE)) / GAP),
+    Mistake("logarithm to base ten", "A softmax takes powers of e, so its inverse is the natural logarithm.",
+        math.log10(OTHERS * SHARE / (1 - SHARE)) / GAP),
+    Mistake("the gap multiplied", "The gap is the factor times 0.4, so what is wanted has to be divided by 0.4.",
+        math.log(OTHERS * SHARE / (1 - SHARE)) * GAP),
+    Mistake("the exponential alone", "That is what the exponential of the gap has to be; the factor is inside the "
+        "exponent.", OTHERS * SHARE / (1 - SHARE)),
+)  # fmt: skip

@@ -16,6 +16,8 @@ matrices has these sizes.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 Q_BY_HAND = np.array([[1.0, 2.0], [0.0, -1.0]])
 
 
@@ -26,14 +28,12 @@ def answer():
     return Q_BY_HAND @ K_BY_HAND.T
 
 
-MISTAKES = """
-second coordinates left out | Only the first coordinates were multiplied; the products of the second ones
-  have to be added.
-    = Q_BY_HAND[:, :1] @ K_BY_HAND[:, :1].T
-coordinates crossed | First coordinates belong together and second coordinates belong together.
-    = Q_BY_HAND @ K_BY_HAND[:, ::-1].T
-scaled | These are divided by the root of 2; plain dot products were asked for.
-    = Q_BY_HAND @ K_BY_HAND.T / 2 ** 0.5
-signs lost | Minus signs were dropped on the way.
-    = abs(Q_BY_HAND) @ abs(K_BY_HAND).T
-"""
+MISTAKES = (
+    Mistake("second coordinates left out", "Only the first coordinates were multiplied; the products of the second "
+        "ones have to be added.", Q_BY_HAND[:, :1] @ K_BY_HAND[:, :1].T),
+    Mistake("coordinates crossed", "First coordinates belong together and second coordinates belong together.",
+        Q_BY_HAND @ K_BY_HAND[:, ::-1].T),
+    Mistake("scaled", "These are divided by the root of 2; plain dot products were asked for.",
+        Q_BY_HAND @ K_BY_HAND.T / 2 ** 0.5),
+    Mistake("signs lost", "Minus signs were dropped on the way.", abs(Q_BY_HAND) @ abs(K_BY_HAND).T),
+)  # fmt: skip

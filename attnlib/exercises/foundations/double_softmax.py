@@ -16,6 +16,8 @@ and a softmax inside does this.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def next_word(H, W):
     """The distribution over the next word for each state: logits from a linear layer, then one softmax."""
@@ -34,24 +36,25 @@ def cases(rng):
 
 
 GIVEN = ("softmax of a softmax",)
-VARIANTS = """
-    E = np.exp(logits - logits.max(axis=-1, keepdims=True)) => E = np.exp(logits - np.max(logits, axis=-1)[..., None])
-    logits = H @ W => logits = np.einsum('...d,dv->...v', H, W)
-"""
-MISTAKES = r"""
-softmax of a softmax | The logits were made into a distribution before the last line did it again, which
-  flattens it.
-    E = np.exp(logits - logits.max(axis=-1, keepdims=True))
-        => first = np.exp(logits - logits.max(axis=-1, keepdims=True))\n    logits = first / first.sum(axis=-1,
-        keepdims=True)\n    E = np.exp(logits - logits.max(axis=-1, keepdims=True))
-no softmax left | These are logits: they neither are positive nor sum to one.
-    return E / E.sum(axis=-1, keepdims=True) => return logits
-not divided by the sum | The exponentials still have to be divided by their sum.
-    return E / E.sum(axis=-1, keepdims=True) => return E
-normalised over the states | Here the columns sum to one; each state has its own distribution, a row.
-    E.sum(axis=-1, keepdims=True) => E.sum(axis=-2, keepdims=True)
-logarithm of the probabilities | The logarithm was taken once too often: probabilities were asked for.
-    return E / E.sum(axis=-1, keepdims=True) => return np.log(E / E.sum(axis=-1, keepdims=True) + 1e-300)
-W is transposed | Where W is square it runs, but the rows of W belong to the entries of a state.
-    H @ W => H @ W.T
-"""
+VARIANTS = (
+    {"E = np.exp(logits - logits.max(axis=-1, keepdims=True))":
+         "E = np.exp(logits - np.max(logits, axis=-1)[..., None])"},
+    {"logits = H @ W": "logits = np.einsum('...d,dv->...v', H, W)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("softmax of a softmax", "The logits were made into a distribution before the last line did it again, "
+        "which flattens it.",
+        {"E = np.exp(logits - logits.max(axis=-1, keepdims=True))":
+             "first = np.exp(logits - logits.max(axis=-1, keepdims=True))\n    logits = first / first.sum(axis=-1, "
+             "keepdims=True)\n    E = np.exp(logits - logits.max(axis=-1, keepdims=True))"}),
+    Mistake("no softmax left", "These are logits: they neither are positive nor sum to one.",
+        {"return E / E.sum(axis=-1, keepdims=True)": "return logits"}),
+    Mistake("not divided by the sum", "The exponentials still have to be divided by their sum.",
+        {"return E / E.sum(axis=-1, keepdims=True)": "return E"}),
+    Mistake("normalised over the states", "Here the columns sum to one; each state has its own distribution, a row.",
+        {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=-2, keepdims=True)"}),
+    Mistake("logarithm of the probabilities", "The logarithm was taken once too often: probabilities were asked for.",
+        {"return E / E.sum(axis=-1, keepdims=True)": "return np.log(E / E.sum(axis=-1, keepdims=True) + 1e-300)"}),
+    Mistake("W is transposed", "Where W is square it runs, but the rows of W belong to the entries of a state.",
+        {"H @ W": "H @ W.T"}),
+)  # fmt: skip

@@ -13,6 +13,7 @@ Write the entropy -Σ p ln p of each row of P, in nats. Some weights are exactly
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import weights
 
 
@@ -40,21 +41,18 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    safe = np.where(P > 0, P, 1.0) => safe = P + (P == 0)
-    -(P * np.log(safe)).sum(axis=-1) => (P * np.log(1 / safe)).sum(axis=-1)
-"""
-MISTAKES = """
-log of zero | 0 · ln 0 is nan in floating point; in the entropy it counts as 0.
-    np.log(safe) => np.log(P)
-sign | Logarithms of weights are negative, so the entropy needs a minus.
-    return -( => return (
-log to base 2 | These are bits; nats were asked for.
-    np.log( => np.log2(
-sum over the wrong axis | Each row is a distribution: sum over the last axis.
-    .sum(axis=-1) => .sum(axis=-2)
-mean in place of sum | The terms of a row are summed, not averaged.
-    .sum(axis=-1) => .mean(axis=-1)
-not weighted | Each logarithm counts with its weight.
-    P * np.log(safe) => np.log(safe)
-"""
+VARIANTS = (
+    {"safe = np.where(P > 0, P, 1.0)": "safe = P + (P == 0)"},
+    {"-(P * np.log(safe)).sum(axis=-1)": "(P * np.log(1 / safe)).sum(axis=-1)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("log of zero", "0 · ln 0 is nan in floating point; in the entropy it counts as 0.",
+        {"np.log(safe)": "np.log(P)"}),
+    Mistake("sign", "Logarithms of weights are negative, so the entropy needs a minus.", {"return -(": "return ("}),
+    Mistake("log to base 2", "These are bits; nats were asked for.", {"np.log(": "np.log2("}),
+    Mistake("sum over the wrong axis", "Each row is a distribution: sum over the last axis.",
+        {".sum(axis=-1)": ".sum(axis=-2)"}),
+    Mistake("mean in place of sum", "The terms of a row are summed, not averaged.",
+        {".sum(axis=-1)": ".mean(axis=-1)"}),
+    Mistake("not weighted", "Each logarithm counts with its weight.", {"P * np.log(safe)": "np.log(safe)"}),
+)  # fmt: skip

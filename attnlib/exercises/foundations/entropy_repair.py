@@ -25,7 +25,7 @@ def entropy_of_rows(P):
 
 
 GIVEN = ("log of zero", "sign")
-VARIANTS = """
-    safe = np.where(P > 0, P, 1.0) => safe = P + (P == 0)
-    -(P * np.log(safe)).sum(axis=-1) => (P * np.log(1 / safe)).sum(axis=-1)
-"""
+VARIANTS = (
+    {"safe = np.where(P > 0, P, 1.0)": "safe = P + (P == 0)"},
+    {"-(P * np.log(safe)).sum(axis=-1)": "(P * np.log(1 / safe)).sum(axis=-1)"},
+)  # fmt: skip

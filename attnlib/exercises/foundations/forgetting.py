@@ -15,6 +15,8 @@ first word hardly teaches the network anything.
 
 import math
 
+from attnlib.exercises.engine.model import Mistake
+
 KEPT, STEPS = 0.9, 99
 
 
@@ -23,17 +25,13 @@ def answer():
 
 
 WITHIN = 0.02
-MISTAKES = """
-the sign | A share below one is a negative power of ten.
-    = -STEPS * math.log10(KEPT)
-natural logarithm | That is the power of e; the power of ten was asked for.
-    = STEPS * math.log(KEPT)
-logarithm to base 2 | That is the power of 2; the power of ten was asked for.
-    = STEPS * math.log2(KEPT)
-one step too many | Between the first input and 99 steps later there are no more than 99 factors.
-    = (STEPS + 1) * math.log10(KEPT)
-the share | That is the share itself; $x$ is the power of ten that gives it.
-    = KEPT**STEPS
-a tenth is kept | That would be right if a tenth were kept at each step; here a tenth is lost.
-    = STEPS * math.log10(1 - KEPT)
-"""
+MISTAKES = (
+    Mistake("the sign", "A share below one is a negative power of ten.", -STEPS * math.log10(KEPT)),
+    Mistake("natural logarithm", "That is the power of e; the power of ten was asked for.", STEPS * math.log(KEPT)),
+    Mistake("logarithm to base 2", "That is the power of 2; the power of ten was asked for.", STEPS * math.log2(KEPT)),
+    Mistake("one step too many", "Between the first input and 99 steps later there are no more than 99 factors.",
+        (STEPS + 1) * math.log10(KEPT)),
+    Mistake("the share", "That is the share itself; $x$ is the power of ten that gives it.", KEPT**STEPS),
+    Mistake("a tenth is kept", "That would be right if a tenth were kept at each step; here a tenth is lost.",
+        STEPS * math.log10(1 - KEPT)),
+)  # fmt: skip

@@ -19,6 +19,7 @@ without any matrix on it.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit import laws
 from attnlib.exercises.kit.drawing import drawn
 
@@ -49,48 +50,40 @@ def cases(rng):
 
 
 LAWS = (laws.separate_batches(0, 1, dimensions=2),)
-VARIANTS = """
-    (1 - z) * g + z * h => g + z * (h - g)
-    1 / (1 + np.exp(-(x_r + h_r)))
-        => 0.5 + 0.5 * np.tanh((x_r + h_r) / 2)
-        ;; 1 / (1 + np.exp(-(x_z + h_z)))
-        => 0.5 + 0.5 * np.tanh((x_z + h_z) / 2)
-    return (1 - z) => return (np.float64(1) - z.astype(np.float64))
-"""
-MISTAKES = r"""
-z and 1 - z exchanged | Here z takes the candidate and 1 - z keeps the old state. Papers differ; the task
-  says: z keeps. (A turned sign inside the sigmoid of z gives the same numbers.)
-    (1 - z) * g + z * h => z * g + (1 - z) * h
-the gates are exchanged | The first block is the reset gate r, the second the update gate z.
-    x_r, x_z, x_g => x_z, x_r, x_g ;; h_r, h_z, h_g => h_z, h_r, h_g
-r acts on the input too | The reset gate decides how much of the state enters the candidate; the input's
-  block is not gated.
-    x_g + r * h_g => r * (x_g + h_g)
-no reset gate | The candidate was made without r: all of the state enters.
-    x_g + r * h_g => x_g + h_g
-r acts before the matrix | The state was multiplied by r before its matrix and bias. Here r acts on what
-  comes out of them, as in the task.
-    g = np.tanh(x_g + r * h_g) => g = np.tanh(x_g + np.split((r * h) @ W_h + b_h, 3, axis=-1)[2])
-sigmoid in the candidate | The candidate was squashed between 0 and 1; its tanh lies between -1 and 1.
-    np.tanh(x_g + r * h_g) => 1 / (1 + np.exp(-(x_g + r * h_g)))
-the candidate is not squashed | The tanh of the candidate is missing, so the state can grow without bound.
-    np.tanh(x_g + r * h_g) => x_g + r * h_g
-tanh in the gates | A tanh gives gates below zero; a gate lies between 0 and 1.
-    1 / (1 + np.exp(-(x_r + h_r))) => np.tanh(x_r + h_r) ;; 1 / (1 + np.exp(-(x_z + h_z))) => np.tanh(x_z + h_z)
-the sign in the sigmoids | The gates are closed where they should be open: the sign inside the exponential
-  is turned.
-    np.exp(-( => np.exp(+(
-the biases are left out | b_x and b_h have no part in the result.
-    + b_x => ;; + b_h =>
-b_h is left out | The state's bias has no part in the result.
-    + b_h =>
-the old state is not kept | Only the candidate's share is in the result; z times the old state has to be
-  added.
-    + z * h =>
-the candidate replaced everything | This is the candidate. The update gate should choose between it and the
-  old state.
-    (1 - z) * g + z * h => g
-the state changed in place | The caller's h was overwritten, but it is still needed for the gradient. Make a
-  new array.
-    return (1 - z) * g + z * h => h *= z\n    h += (1 - z) * g\n    return h
-"""
+VARIANTS = (
+    {"(1 - z) * g + z * h": "g + z * (h - g)"},
+    {"1 / (1 + np.exp(-(x_r + h_r)))": "0.5 + 0.5 * np.tanh((x_r + h_r) / 2)",
+     "1 / (1 + np.exp(-(x_z + h_z)))": "0.5 + 0.5 * np.tanh((x_z + h_z) / 2)"},
+    {"return (1 - z)": "return (np.float64(1) - z.astype(np.float64))"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("z and 1 - z exchanged", "Here z takes the candidate and 1 - z keeps the old state. Papers differ; the "
+        "task says: z keeps. (A turned sign inside the sigmoid of z gives the same numbers.)",
+        {"(1 - z) * g + z * h": "z * g + (1 - z) * h"}),
+    Mistake("the gates are exchanged", "The first block is the reset gate r, the second the update gate z.",
+        {"x_r, x_z, x_g": "x_z, x_r, x_g", "h_r, h_z, h_g": "h_z, h_r, h_g"}),
+    Mistake("r acts on the input too", "The reset gate decides how much of the state enters the candidate; the "
+        "input's block is not gated.", {"x_g + r * h_g": "r * (x_g + h_g)"}),
+    Mistake("no reset gate", "The candidate was made without r: all of the state enters.",
+        {"x_g + r * h_g": "x_g + h_g"}),
+    Mistake("r acts before the matrix", "The state was multiplied by r before its matrix and bias. Here r acts on "
+        "what comes out of them, as in the task.",
+        {"g = np.tanh(x_g + r * h_g)": "g = np.tanh(x_g + np.split((r * h) @ W_h + b_h, 3, axis=-1)[2])"}),
+    Mistake("sigmoid in the candidate", "The candidate was squashed between 0 and 1; its tanh lies between -1 and 1.",
+        {"np.tanh(x_g + r * h_g)": "1 / (1 + np.exp(-(x_g + r * h_g)))"}),
+    Mistake("the candidate is not squashed", "The tanh of the candidate is missing, so the state can grow without "
+        "bound.", {"np.tanh(x_g + r * h_g)": "x_g + r * h_g"}),
+    Mistake("tanh in the gates", "A tanh gives gates below zero; a gate lies between 0 and 1.",
+        {"1 / (1 + np.exp(-(x_r + h_r)))": "np.tanh(x_r + h_r)",
+         "1 / (1 + np.exp(-(x_z + h_z)))": "np.tanh(x_z + h_z)"}),
+    Mistake("the sign in the sigmoids", "The gates are closed where they should be open: the sign inside the "
+        "exponential is turned.", {"np.exp(-(": "np.exp(+("}),
+    Mistake("the biases are left out", "b_x and b_h have no part in the result.", {"+ b_x": "", "+ b_h": ""}),
+    Mistake("b_h is left out", "The state's bias has no part in the result.", {"+ b_h": ""}),
+    Mistake("the old state is not kept", "Only the candidate's share is in the result; z times the old state has to "
+        "be added.", {"+ z * h": ""}),
+    Mistake("the candidate replaced everything", "This is the candidate. The update gate should choose between it and "
+        "the old state.", {"(1 - z) * g + z * h": "g"}),
+    Mistake("the state changed in place", "The caller's h was overwritten, but it is still needed for the gradient. "
+        "Make a new array.", {"return (1 - z) * g + z * h": "h *= z\n    h += (1 - z) * g\n    return h"}),
+)  # fmt: skip

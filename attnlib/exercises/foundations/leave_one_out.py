@@ -19,6 +19,8 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def leave_one_out(x, y, h):
     """Mean squared error when each y is predicted from the others, by a Gaussian of their distance in x."""
@@ -61,37 +63,33 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    leave_one_out_by_loops
-    (x[:, None] - x) ** 2 => x[:, None] ** 2 - 2 * np.outer(x, x) + x**2
-    .mean() => .sum() / len(x)
-"""
-MISTAKES = r"""
-each point looks at itself | Each prediction includes the measurement that it is meant to predict. With a narrow
-  kernel the error comes near zero whatever the data are.
-    np.fill_diagonal(S, -math.inf)\n␣␣␣␣ =>
-hidden after the sum | The weight of the point itself was removed after the weights had been made to sum to
-  one, so those of the others sum to less.
-    np.fill_diagonal(S, -math.inf)\n␣␣␣␣ =>
-        ;; guess = G @ y / G.sum(axis=1)
-        => guess = (G * (1 - np.eye(len(x)))) @ y / G.sum(axis=1)
-the bandwidth is not squared | Distance and bandwidth have the same unit, so the square of one is divided by
-  the square of the other.
-    (2 * h**2) => (2 * h)
-the factor 2 is missing | The exponent is divided by twice the squared bandwidth; without the 2 the kernel
-  is too narrow.
-    (2 * h**2) => h**2
-far points count most | The weights grow with the distance: a minus is missing in the exponent.
-    S = -((x[:, None] - x) ** 2) / (2 * h**2) => S = ((x[:, None] - x) ** 2) / (2 * h**2)
-not normalised | The weighted measurements were summed up; an average divides by the sum of the weights.
-    G @ y / G.sum(axis=1) => G @ y
-normalised over the wrong axis | The weights of each point that is looked at were made to sum to one; those
-  of each point that looks should.
-    G @ y / G.sum(axis=1) => (G / G.sum(axis=0)) @ y
-the root of the error | This is the square root of the mean squared error.
-    return ((guess - y) ** 2).mean() => return ((guess - y) ** 2).mean() ** 0.5
-summed, not averaged | The squared errors were added up; their mean was asked for.
-    .mean() => .sum()
-absolute errors | The absolute errors were averaged; the squared ones were asked for.
-    ((guess - y) ** 2).mean() => abs(guess - y).mean()
-"""
+VARIANTS = (
+    leave_one_out_by_loops,
+    {"(x[:, None] - x) ** 2": "x[:, None] ** 2 - 2 * np.outer(x, x) + x**2"},
+    {".mean()": ".sum() / len(x)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("each point looks at itself", "Each prediction includes the measurement that it is meant to predict. With "
+        "a narrow kernel the error comes near zero whatever the data are.",
+        {"np.fill_diagonal(S, -math.inf)\n    ": ""}),
+    Mistake("hidden after the sum", "The weight of the point itself was removed after the weights had been made to "
+        "sum to one, so those of the others sum to less.",
+        {"np.fill_diagonal(S, -math.inf)\n    ": "",
+         "guess = G @ y / G.sum(axis=1)": "guess = (G * (1 - np.eye(len(x)))) @ y / G.sum(axis=1)"}),
+    Mistake("the bandwidth is not squared", "Distance and bandwidth have the same unit, so the square of one is "
+        "divided by the square of the other.", {"(2 * h**2)": "(2 * h)"}),
+    Mistake("the factor 2 is missing", "The exponent is divided by twice the squared bandwidth; without the 2 the "
+        "kernel is too narrow.", {"(2 * h**2)": "h**2"}),
+    Mistake("far points count most", "The weights grow with the distance: a minus is missing in the exponent.",
+        {"S = -((x[:, None] - x) ** 2) / (2 * h**2)": "S = ((x[:, None] - x) ** 2) / (2 * h**2)"}),
+    Mistake("not normalised", "The weighted measurements were summed up; an average divides by the sum of the weights.",
+        {"G @ y / G.sum(axis=1)": "G @ y"}),
+    Mistake("normalised over the wrong axis", "The weights of each point that is looked at were made to sum to one; "
+        "those of each point that looks should.", {"G @ y / G.sum(axis=1)": "(G / G.sum(axis=0)) @ y"}),
+    Mistake("the root of the error", "This is the square root of the mean squared error.",
+        {"return ((guess - y) ** 2).mean()": "return ((guess - y) ** 2).mean() ** 0.5"}),
+    Mistake("summed, not averaged", "The squared errors were added up; their mean was asked for.",
+        {".mean()": ".sum()"}),
+    Mistake("absolute errors", "The absolute errors were averaged; the squared ones were asked for.",
+        {"((guess - y) ** 2).mean()": "abs(guess - y).mean()"}),
+)  # fmt: skip

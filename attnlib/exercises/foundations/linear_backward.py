@@ -18,6 +18,8 @@ would make the gradient depend on how many tokens a text has.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def linear_backward(dY, X, W):
     """The gradients by X, W and the bias b of Y = X W + b, from the gradient dY."""
@@ -55,35 +57,32 @@ def summed_over_the_batch(dY, X, W):
 
 
 RETURNS = ("dX", "dW", "db")
-VARIANTS = """
-    summed_over_the_batch
-    rows.T @ d_rows => np.einsum("ri,ro->io", rows, d_rows) ;; dY @ W.T => np.einsum("...o,io->...i", dY, W)
-    return dX, dW, db => return np.float64(1) * dX, np.float64(1) * dW, np.float64(1) * db
-"""
-MISTAKES = """
-W is not transposed in dX | Where W is square it runs, but dX gathers over the outputs, with the columns of
-  W.
-    dY @ W.T => dY @ W
-dW is transposed | The gradient by W has the shape of W: rows for the inputs, columns for the outputs.
-    rows.T @ d_rows => d_rows.T @ rows
-dW for each sequence by itself | The same W served every sequence, so its gradients add up over the batch.
-    rows.T @ d_rows => X.swapaxes(-1, -2) @ dY
-db for each sequence by itself | The same b served every sequence, so its gradients add up over the batch.
-    d_rows.sum(axis=0) => dY.sum(axis=-2)
-db over the first axis only | b served all vectors: with more than one leading axis, the sum runs over all
-  of them.
-    d_rows.sum(axis=0) => dY.sum(axis=0)
-mean in place of sum in db | Each use of b adds its part: a sum, not a mean.
-    d_rows.sum(axis=0) => d_rows.mean(axis=0)
-mean in place of sum in dW | Each use of W adds its part: a sum, not a mean.
-    rows.T @ d_rows => rows.T @ d_rows / X.dtype.type(len(rows))
-db summed over the outputs | b has one entry for each output: sum over the vectors and keep the outputs.
-    d_rows.sum(axis=0) => d_rows.sum(axis=1)
-dX is multiplied with X | Y is linear in X, so its derivative by X is W alone, whatever X is.
-    dY @ W.T => (dY @ W.T) * X
-all axes turned around | X was laid out anew after `.T` had turned all its axes around, so tokens and
-  sequences got mixed.
-    rows.T @ d_rows => X.T.reshape(X.shape[-1], -1) @ d_rows
-another order | The gradients come in the order of X, W, b.
-    return dX, dW, db => return dW, dX, db
-"""
+VARIANTS = (
+    summed_over_the_batch,
+    {"rows.T @ d_rows": 'np.einsum("ri,ro->io", rows, d_rows)', "dY @ W.T": 'np.einsum("...o,io->...i", dY, W)'},
+    {"return dX, dW, db": "return np.float64(1) * dX, np.float64(1) * dW, np.float64(1) * db"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("W is not transposed in dX", "Where W is square it runs, but dX gathers over the outputs, with the "
+        "columns of W.", {"dY @ W.T": "dY @ W"}),
+    Mistake("dW is transposed", "The gradient by W has the shape of W: rows for the inputs, columns for the outputs.",
+        {"rows.T @ d_rows": "d_rows.T @ rows"}),
+    Mistake("dW for each sequence by itself", "The same W served every sequence, so its gradients add up over the "
+        "batch.", {"rows.T @ d_rows": "X.swapaxes(-1, -2) @ dY"}),
+    Mistake("db for each sequence by itself", "The same b served every sequence, so its gradients add up over the "
+        "batch.", {"d_rows.sum(axis=0)": "dY.sum(axis=-2)"}),
+    Mistake("db over the first axis only", "b served all vectors: with more than one leading axis, the sum runs over "
+        "all of them.", {"d_rows.sum(axis=0)": "dY.sum(axis=0)"}),
+    Mistake("mean in place of sum in db", "Each use of b adds its part: a sum, not a mean.",
+        {"d_rows.sum(axis=0)": "d_rows.mean(axis=0)"}),
+    Mistake("mean in place of sum in dW", "Each use of W adds its part: a sum, not a mean.",
+        {"rows.T @ d_rows": "rows.T @ d_rows / X.dtype.type(len(rows))"}),
+    Mistake("db summed over the outputs", "b has one entry for each output: sum over the vectors and keep the outputs.",
+        {"d_rows.sum(axis=0)": "d_rows.sum(axis=1)"}),
+    Mistake("dX is multiplied with X", "Y is linear in X, so its derivative by X is W alone, whatever X is.",
+        {"dY @ W.T": "(dY @ W.T) * X"}),
+    Mistake("all axes turned around", "X was laid out anew after `.T` had turned all its axes around, so tokens and "
+        "sequences got mixed.", {"rows.T @ d_rows": "X.T.reshape(X.shape[-1], -1) @ d_rows"}),
+    Mistake("another order", "The gradients come in the order of X, W, b.",
+        {"return dX, dW, db": "return dW, dX, db"}),
+)  # fmt: skip

@@ -13,6 +13,8 @@ Its derivative is the softmax: a smooth maximum whose slope says which entry is 
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def log_sum_exp(S):
     """ln of the sum of exp over each row of S, without overflow."""
@@ -26,6 +28,10 @@ def reference(S):
     return ops.log_sum_exp(S)
 
 
+def reduced(S):
+    return np.logaddexp.reduce(S, axis=-1)
+
+
 def cases(rng):
     return {
         "two rows": (rng.normal(size=(2, 3)),),
@@ -37,22 +43,18 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    = np.logaddexp.reduce(S, axis=-1)
-    largest = S.max(axis=-1) => largest = S.max(axis=-1) + 0.5
-"""
-MISTAKES = """
-no maximum subtracted | exp(800) is inf and exp(-800) is 0, so the logarithm is inf or -inf.
-    largest = S.max(axis=-1) => largest = 0 * S.max(axis=-1)
-    = np.log(np.exp(S).sum(axis=-1))
-the maximum was not added back | It was taken out as a factor, so its logarithm has to come back.
-    largest + np.log => np.log
-the maximum was subtracted again | It comes back with a plus.
-    largest + np.log( => -largest + np.log(
-logarithm before the sum | ln and Σ do not change places: this sums the scores.
-    np.log(np.exp(S - largest[..., None]).sum(axis=-1)) => np.log(np.exp(S - largest[..., None])).sum(axis=-1)
-mean in place of sum | These are smaller by ln n: a mean was taken, not a sum.
-    .sum(axis=-1)) => .mean(axis=-1))
-logarithm to base 2 | The natural logarithm undoes exp.
-    np.log( => np.log2(
-"""
+VARIANTS = (reduced, {"largest = S.max(axis=-1)": "largest = S.max(axis=-1) + 0.5"})
+MISTAKES = (
+    Mistake("no maximum subtracted", "exp(800) is inf and exp(-800) is 0, so the logarithm is inf or -inf.",
+        {"largest = S.max(axis=-1)": "largest = 0 * S.max(axis=-1)"}, lambda S: np.log(np.exp(S).sum(axis=-1))),
+    Mistake("the maximum was not added back", "It was taken out as a factor, so its logarithm has to come back.",
+        {"largest + np.log": "np.log"}),
+    Mistake("the maximum was subtracted again", "It comes back with a plus.",
+        {"largest + np.log(": "-largest + np.log("}),
+    Mistake("logarithm before the sum", "ln and Σ do not change places: this sums the scores.",
+        {"np.log(np.exp(S - largest[..., None]).sum(axis=-1))":
+             "np.log(np.exp(S - largest[..., None])).sum(axis=-1)"}),
+    Mistake("mean in place of sum", "These are smaller by ln n: a mean was taken, not a sum.",
+        {".sum(axis=-1))": ".mean(axis=-1))"}),
+    Mistake("logarithm to base 2", "The natural logarithm undoes exp.", {"np.log(": "np.log2("}),
+)  # fmt: skip

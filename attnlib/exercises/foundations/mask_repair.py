@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit import laws
 
 
@@ -74,48 +75,42 @@ def attend_by_indexing(S, V, mask):
 
 GIVEN = ("the mask acts after the softmax", "inverted mask")
 LAWS = (laws.separate_batches(0, 1),)
-VARIANTS = """
-    attend_by_indexing
-    np.where(total > 0, total, 1) => np.maximum(total, 1)
-    -math.inf => np.float64(-np.inf)
-    return P => return np.float64(1) * P
-"""
-MISTAKES = r"""
-the mask acts after the softmax | The hidden keys still took their share of the sum, so the weights that are
-  left do not sum to one.
-    S = np.where(mask, S, -math.inf)\n␣␣␣␣
-        =>
-        ;; P = E / np.where(total > 0, total, 1)
-        => P = np.where(mask, E / np.where(total > 0, total, 1), 0)
-inverted mask | True means: may look. Here the keys with True were hidden, and the others read.
-    np.where(mask, => np.where(~mask,
-the mask is not used | These are the averages without a mask: every query reads every key.
-    S = np.where(mask, S, -math.inf)\n␣␣␣␣ =>
-nan on a row with nothing to look at | A query that may look nowhere has the maximum -inf, and -inf - (-inf)
-  is nan. It should get zeros.
-    np.where(np.isfinite(top), top, 0) => top
-    np.where(total > 0, total, 1) => total
-a row with nothing to look at reads everything | A query that may look nowhere got the plain mean of values
-  that are all hidden. A very low but finite score does this, because then all keys are equally low.
-    -math.inf => np.finfo(S.dtype).min
-a hidden key wins over a visible one | Where visible scores are very low, a hidden key got the weight. A
-  finite number such as -1e9 is only low; minus infinity is hidden.
-    -math.inf => S.dtype.type(-1e9)
-    -math.inf => S.dtype.type(-1e4)
-    np.where(mask, S, -math.inf) => S + S.dtype.type(-1e9) * ~mask
-scores multiplied by the mask | A hidden score became 0, and exp(0) is 1: the hidden keys still get weight.
-    np.where(mask, S, -math.inf) => S * mask
-maximum over hidden scores | The maximum was taken over all scores. Where a hidden score is far above, they
-  underflow to 0.
-    S = np.where(mask, S, -math.inf)\n␣␣␣␣
-        =>
-        ;; E = np.exp(S - np.where(np.isfinite(top), top, 0))
-        => E = mask * np.exp(S - top)
-no maximum subtracted | exp(800) is larger than the largest float, so it becomes inf, and inf / inf is nan.
-    S - np.where(np.isfinite(top), top, 0) => S
-normalised over the queries | Here the weights of each key sum to one over the queries; those of each query
-  should, over the keys.
-    axis=-1 => axis=-2
-scores changed in place | Writing into S hides the caller's scores for good. Make a new array.
-    S = np.where(mask, S, -math.inf) => S[~np.broadcast_to(mask, S.shape)] = -math.inf
-"""
+VARIANTS = (
+    attend_by_indexing,
+    {"np.where(total > 0, total, 1)": "np.maximum(total, 1)"},
+    {"-math.inf": "np.float64(-np.inf)"},
+    {"return P": "return np.float64(1) * P"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the mask acts after the softmax", "The hidden keys still took their share of the sum, so the weights "
+        "that are left do not sum to one.",
+        {"S = np.where(mask, S, -math.inf)\n    ": "",
+         "P = E / np.where(total > 0, total, 1)": "P = np.where(mask, E / np.where(total > 0, total, 1), 0)"}),
+    Mistake("inverted mask", "True means: may look. Here the keys with True were hidden, and the others read.",
+        {"np.where(mask,": "np.where(~mask,"}),
+    Mistake("the mask is not used", "These are the averages without a mask: every query reads every key.",
+        {"S = np.where(mask, S, -math.inf)\n    ": ""}),
+    Mistake("nan on a row with nothing to look at", "A query that may look nowhere has the maximum -inf, and -inf - "
+        "(-inf) is nan. It should get zeros.",
+        {"np.where(np.isfinite(top), top, 0)": "top"}, {"np.where(total > 0, total, 1)": "total"}),
+    Mistake("a row with nothing to look at reads everything", "A query that may look nowhere got the plain mean of "
+        "values that are all hidden. A very low but finite score does this, because then all keys are equally low.",
+        {"-math.inf": "np.finfo(S.dtype).min"}),
+    Mistake("a hidden key wins over a visible one", "Where visible scores are very low, a hidden key got the weight. "
+        "A finite number such as -1e9 is only low; minus infinity is hidden.",
+        {"-math.inf": "S.dtype.type(-1e9)"},
+        {"-math.inf": "S.dtype.type(-1e4)"},
+        {"np.where(mask, S, -math.inf)": "S + S.dtype.type(-1e9) * ~mask"}),
+    Mistake("scores multiplied by the mask", "A hidden score became 0, and exp(0) is 1: the hidden keys still get "
+        "weight.", {"np.where(mask, S, -math.inf)": "S * mask"}),
+    Mistake("maximum over hidden scores", "The maximum was taken over all scores. Where a hidden score is far above, "
+        "they underflow to 0.",
+        {"S = np.where(mask, S, -math.inf)\n    ": "",
+         "E = np.exp(S - np.where(np.isfinite(top), top, 0))": "E = mask * np.exp(S - top)"}),
+    Mistake("no maximum subtracted", "exp(800) is larger than the largest float, so it becomes inf, and inf / inf is "
+        "nan.", {"S - np.where(np.isfinite(top), top, 0)": "S"}),
+    Mistake("normalised over the queries", "Here the weights of each key sum to one over the queries; those of each "
+        "query should, over the keys.", {"axis=-1": "axis=-2"}),
+    Mistake("scores changed in place", "Writing into S hides the caller's scores for good. Make a new array.",
+        {"S = np.where(mask, S, -math.inf)": "S[~np.broadcast_to(mask, S.shape)] = -math.inf"}),
+)  # fmt: skip

@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit import laws
 from attnlib.reference import ops
 
@@ -66,47 +67,43 @@ reference = ops.masked_softmax
 
 
 LAWS = (laws.rows_sum_to_one_or_zero, laws.never_negative)
-VARIANTS = """
-    by_indexing
-    np.where(total > 0, total, 1) => np.maximum(total, 1)
-    -math.inf => np.float64(-np.inf)
-    return E => return np.float64(1) * E
-"""
-MISTAKES = r"""
-nan on a row with nothing to look at | A query that may look nowhere has the maximum -inf, and -inf - (-inf)
-  is nan. It should get zeros.
-    np.where(np.isfinite(top), top, 0) => top
-    np.where(total > 0, total, 1) => total
-inverted mask | True means: may look. Here the True places were hidden.
-    np.where(mask, S, -math.inf) => np.where(mask, -math.inf, S)
-mask after the softmax | The hidden keys still took their share of the sum, so the rest does not sum to one.
-  Hide the scores before the exponential.
-    S = np.where(mask, S, -math.inf)\n => \n ;; return E / np.where(total > 0, total, 1) => return mask * (E / total)
-equal weights for a row with nothing to look at | A query that may look nowhere got the same weight for
-  every key, and so reads keys that are hidden. This is also what a very low but finite score does, because
-  then all keys are equally low.
-    -math.inf => np.finfo(S.dtype).min
-a hidden key wins over a visible one | Where visible scores are very low, a hidden key got the weight. A
-  finite number such as -1e9 is only low; minus infinity is hidden.
-    -math.inf => S.dtype.type(-1e9)
-    -math.inf => S.dtype.type(-1e4)
-    np.where(mask, S, -math.inf) => S + S.dtype.type(-1e9) * ~mask
-    np.where(mask, S, -math.inf) => S - 1e9 * (1 - mask)
-the mask is not used | These are the weights without a mask: every key is read.
-    S = np.where(mask, S, -math.inf)\n => \n
-scores multiplied by the mask | A hidden score became 0, and exp(0) is 1: the hidden keys still get weight.
-    np.where(mask, S, -math.inf) => S * mask
-maximum over hidden scores | The maximum was taken over all scores. Where a hidden score is far above, the
-  visible ones underflow to zero.
-    S = np.where(mask, S, -math.inf)\n
-        => \n
-        ;; E = np.exp(S - np.where(np.isfinite(top), top, 0))
-        => E = mask * np.exp(S - top)
-no maximum subtracted | exp(800) is larger than the largest float, so it becomes inf, and inf / inf is nan.
-    S - np.where(np.isfinite(top), top, 0) => S
-normalised over the queries | Here each column sums to one; each query (a row) should have weights that sum
-  to one.
-    axis=-1 => axis=-2
-scores changed in place | Writing into S hides the caller's scores for good. Make a new array.
-    S = np.where(mask, S, -math.inf) => S[~np.broadcast_to(mask, S.shape)] = -math.inf
-"""
+VARIANTS = (
+    by_indexing,
+    {"np.where(total > 0, total, 1)": "np.maximum(total, 1)"},
+    {"-math.inf": "np.float64(-np.inf)"},
+    {"return E": "return np.float64(1) * E"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("nan on a row with nothing to look at", "A query that may look nowhere has the maximum -inf, and -inf - "
+        "(-inf) is nan. It should get zeros.",
+        {"np.where(np.isfinite(top), top, 0)": "top"}, {"np.where(total > 0, total, 1)": "total"}),
+    Mistake("inverted mask", "True means: may look. Here the True places were hidden.",
+        {"np.where(mask, S, -math.inf)": "np.where(mask, -math.inf, S)"}),
+    Mistake("mask after the softmax", "The hidden keys still took their share of the sum, so the rest does not sum to "
+        "one. Hide the scores before the exponential.",
+        {"S = np.where(mask, S, -math.inf)\n": "\n",
+         "return E / np.where(total > 0, total, 1)": "return mask * (E / total)"}),
+    Mistake("equal weights for a row with nothing to look at", "A query that may look nowhere got the same weight for "
+        "every key, and so reads keys that are hidden. This is also what a very low but finite score does, because "
+        "then all keys are equally low.", {"-math.inf": "np.finfo(S.dtype).min"}),
+    Mistake("a hidden key wins over a visible one", "Where visible scores are very low, a hidden key got the weight. "
+        "A finite number such as -1e9 is only low; minus infinity is hidden.",
+        {"-math.inf": "S.dtype.type(-1e9)"},
+        {"-math.inf": "S.dtype.type(-1e4)"},
+        {"np.where(mask, S, -math.inf)": "S + S.dtype.type(-1e9) * ~mask"},
+        {"np.where(mask, S, -math.inf)": "S - 1e9 * (1 - mask)"}),
+    Mistake("the mask is not used", "These are the weights without a mask: every key is read.",
+        {"S = np.where(mask, S, -math.inf)\n": "\n"}),
+    Mistake("scores multiplied by the mask", "A hidden score became 0, and exp(0) is 1: the hidden keys still get "
+        "weight.", {"np.where(mask, S, -math.inf)": "S * mask"}),
+    Mistake("maximum over hidden scores", "The maximum was taken over all scores. Where a hidden score is far above, "
+        "the visible ones underflow to zero.",
+        {"S = np.where(mask, S, -math.inf)\n": "\n",
+         "E = np.exp(S - np.where(np.isfinite(top), top, 0))": "E = mask * np.exp(S - top)"}),
+    Mistake("no maximum subtracted", "exp(800) is larger than the largest float, so it becomes inf, and inf / inf is "
+        "nan.", {"S - np.where(np.isfinite(top), top, 0)": "S"}),
+    Mistake("normalised over the queries", "Here each column sums to one; each query (a row) should have weights that "
+        "sum to one.", {"axis=-1": "axis=-2"}),
+    Mistake("scores changed in place", "Writing into S hides the caller's scores for good. Make a new array.",
+        {"S = np.where(mask, S, -math.inf)": "S[~np.broadcast_to(mask, S.shape)] = -math.inf"}),
+)  # fmt: skip

@@ -16,6 +16,8 @@ Between unit vectors the nearest by distance is the nearest by angle too, since 
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def nearest_cosine(X):
     """For each row of X the index of the other row whose direction is nearest."""
@@ -54,38 +56,34 @@ def by_distance(X):
     return (D + np.where(np.eye(len(X), dtype=bool), np.inf, 0)).argmin(axis=-1)
 
 
-VARIANTS = """
-    by_sorting
-    by_distance
-    X / np.sqrt((X * X).sum(axis=-1, keepdims=True))
-        => X / np.linalg.norm(X, axis=-1, keepdims=True)
-        ;; np.fill_diagonal(C, -np.inf)
-        => C = C - 3 * np.eye(len(C))
-"""
-MISTAKES = """
-each vector found itself | The cosine of a vector with itself is 1, and nothing is larger: leave the
-  diagonal out.
-    np.fill_diagonal(C, -np.inf) => pass
-dot products, not cosines | Here long vectors win whatever their direction: divide by the lengths.
-    X / np.sqrt((X * X).sum(axis=-1, keepdims=True)) => X
-nearest by distance | The ends of these two vectors are near each other, which also depends on their
-  lengths; the angle was asked for.
-    = ( ((X[:, None] - X) ** 2).sum(axis=-1) + np.where(np.eye(len(X), dtype=bool), np.inf, 0) ).argmin(axis=-1)
-the furthest vector | This is the vector with the smallest cosine, which points the other way.
-    -np.inf => np.inf ;; argmax => argmin
-opposite directions count as near | A cosine of -1 is the opposite direction, and a cosine of 1 the same;
-  the sign matters.
-    C = unit @ unit.T => C = abs(unit @ unit.T)
-zero on the diagonal | Where all other cosines are negative, a zero on the diagonal still wins: the vector
-  found itself.
-    -np.inf => 0
-divided by the squared length | After this division short vectors are the long ones. The length is the root
-  of the sum of squares.
-    np.sqrt((X * X).sum(axis=-1, keepdims=True)) => (X * X).sum(axis=-1, keepdims=True)
-lengths of the columns | Each row is a vector and has its own length: sum the squares along the row.
-    axis=-1, keepdims => axis=0, keepdims
-counted from one | The indices are too large by one: the first row is number 0.
-    return C.argmax(axis=-1) => return C.argmax(axis=-1) + 1
-the cosine, not the index | These are the largest cosines; which row they belong to was asked for.
-    return C.argmax(axis=-1) => return C.max(axis=-1)
-"""
+VARIANTS = (
+    by_sorting,
+    by_distance,
+    {"X / np.sqrt((X * X).sum(axis=-1, keepdims=True))": "X / np.linalg.norm(X, axis=-1, keepdims=True)",
+     "np.fill_diagonal(C, -np.inf)": "C = C - 3 * np.eye(len(C))"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("each vector found itself", "The cosine of a vector with itself is 1, and nothing is larger: leave the "
+        "diagonal out.", {"np.fill_diagonal(C, -np.inf)": "pass"}),
+    Mistake("dot products, not cosines", "Here long vectors win whatever their direction: divide by the lengths.",
+        {"X / np.sqrt((X * X).sum(axis=-1, keepdims=True))": "X"}),
+    Mistake("nearest by distance", "The ends of these two vectors are near each other, which also depends on their "
+        "lengths; the angle was asked for.",
+        lambda X: ( ((X[:, None] - X) ** 2).sum(axis=-1) + np.where(np.eye(len(X), dtype=bool), np.inf, 0)
+            ).argmin(axis=-1)),
+    Mistake("the furthest vector", "This is the vector with the smallest cosine, which points the other way.",
+        {"-np.inf": "np.inf", "argmax": "argmin"}),
+    Mistake("opposite directions count as near", "A cosine of -1 is the opposite direction, and a cosine of 1 the "
+        "same; the sign matters.", {"C = unit @ unit.T": "C = abs(unit @ unit.T)"}),
+    Mistake("zero on the diagonal", "Where all other cosines are negative, a zero on the diagonal still wins: the "
+        "vector found itself.", {"-np.inf": "0"}),
+    Mistake("divided by the squared length", "After this division short vectors are the long ones. The length is the "
+        "root of the sum of squares.",
+        {"np.sqrt((X * X).sum(axis=-1, keepdims=True))": "(X * X).sum(axis=-1, keepdims=True)"}),
+    Mistake("lengths of the columns", "Each row is a vector and has its own length: sum the squares along the row.",
+        {"axis=-1, keepdims": "axis=0, keepdims"}),
+    Mistake("counted from one", "The indices are too large by one: the first row is number 0.",
+        {"return C.argmax(axis=-1)": "return C.argmax(axis=-1) + 1"}),
+    Mistake("the cosine, not the index", "These are the largest cosines; which row they belong to was asked for.",
+        {"return C.argmax(axis=-1)": "return C.max(axis=-1)"}),
+)  # fmt: skip

@@ -15,6 +15,8 @@ how to pack them, and how to find each digit again when its turn comes.
 
 import math
 
+from attnlib.exercises.engine.model import Mistake
+
 NUMBERS, BITS, DIGITS = 64, 32, 10
 
 
@@ -23,22 +25,19 @@ def answer():
 
 
 WITHIN = 0.01
-MISTAKES = """
-four bits a digit | Four bits can tell sixteen things apart; a digit is one of ten, so it takes a little less.
-    = NUMBERS * BITS // 4
-a digit a number | That is one digit for each number of the state; but one number of 32 bits can tell billions
-  of things apart.
-    = NUMBERS
-ten bits a digit | Ten is the number of digits; the bits that tell ten things apart are its logarithm to base 2.
-    = NUMBERS * BITS // DIGITS
-natural logarithm | Bits are counted with the logarithm to base 2; this is the natural one.
-    = math.floor(NUMBERS * BITS / math.log(DIGITS))
-all bits | That is the number of bits; a digit takes more than one of them.
-    = NUMBERS * BITS
-bits of one number | That is what one number of the state holds; there are 64 of them.
-    = math.floor(BITS / math.log2(DIGITS))
-not rounded down | A part of a digit cannot be held. Only whole digits count.
-    = NUMBERS * BITS / math.log2(DIGITS)
-rounded up | One more does not fit any more.
-    = math.ceil(NUMBERS * BITS / math.log2(DIGITS))
-"""
+MISTAKES = (
+    Mistake("four bits a digit", "Four bits can tell sixteen things apart; a digit is one of ten, so it takes a "
+        "little less.", NUMBERS * BITS // 4),
+    Mistake("a digit a number", "That is one digit for each number of the state; but one number of 32 bits can tell "
+        "billions of things apart.", NUMBERS),
+    Mistake("ten bits a digit", "Ten is the number of digits; the bits that tell ten things apart are its logarithm "
+        "to base 2.", NUMBERS * BITS // DIGITS),
+    Mistake("natural logarithm", "Bits are counted with the logarithm to base 2; this is the natural one.",
+        math.floor(NUMBERS * BITS / math.log(DIGITS))),
+    Mistake("all bits", "That is the number of bits; a digit takes more than one of them.", NUMBERS * BITS),
+    Mistake("bits of one number", "That is what one number of the state holds; there are 64 of them.",
+        math.floor(BITS / math.log2(DIGITS))),
+    Mistake("not rounded down", "A part of a digit cannot be held. Only whole digits count.",
+        NUMBERS * BITS / math.log2(DIGITS)),
+    Mistake("rounded up", "One more does not fit any more.", math.ceil(NUMBERS * BITS / math.log2(DIGITS))),
+)  # fmt: skip

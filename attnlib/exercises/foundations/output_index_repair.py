@@ -16,6 +16,8 @@ differ would have shown it at once: with three keys there is no fourth row to re
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def weighted_sums(P, V):
     """For each query i the sum over the keys j of the values V[j], each with the weight that i gives to j."""
@@ -25,6 +27,18 @@ def weighted_sums(P, V):
         for j in range(n):
             Y[i] += P[i, j] * V[j]
     return Y
+
+
+def product(P, V):
+    return P @ V
+
+
+def by_einsum(P, V):
+    return np.einsum("ij,jc->ic", P, V)
+
+
+def summed(P, V):
+    return (P[:, :, None] * V).sum(axis=1)
 
 
 def cases(rng):
@@ -46,26 +60,18 @@ def reference(P, V):
 
 
 GIVEN = ("the two indices are exchanged",)
-VARIANTS = """
-    = P @ V
-    = np.einsum("ij,jc->ic", P, V)
-    = (P[:, :, None] * V).sum(axis=1)
-    , dtype=V.dtype =>
-"""
-MISTAKES = """
-the two indices are exchanged | Query i reads the weights that others give to key i, a column of P, which
-  need not sum to one.
-    P[i, j] => P[j, i]
-each output scales one value | Every weight of the row met the value of key i; the weight of key j belongs
-  to the value of key j.
-    * V[j] => * V[i]
-only the last key counts | The terms were not summed: each one replaced the one before.
-    Y[i] += => Y[i] =
-the last key is left out | The sum stops one key early: `range(n)` already ends before n.
-    range(n) => range(n - 1)
-the first key is left out | The formula counts from 1, Python counts from 0.
-    range(n) => range(1, n)
-divided by the number of keys | The weights already sum to one; dividing by n once more makes every output
-  too small.
-    return Y => return Y / n
-"""
+VARIANTS = (product, by_einsum, summed, {", dtype=V.dtype": ""})
+MISTAKES = (
+    Mistake("the two indices are exchanged", "Query i reads the weights that others give to key i, a column of P, "
+        "which need not sum to one.", {"P[i, j]": "P[j, i]"}),
+    Mistake("each output scales one value", "Every weight of the row met the value of key i; the weight of key j "
+        "belongs to the value of key j.", {"* V[j]": "* V[i]"}),
+    Mistake("only the last key counts", "The terms were not summed: each one replaced the one before.",
+        {"Y[i] +=": "Y[i] ="}),
+    Mistake("the last key is left out", "The sum stops one key early: `range(n)` already ends before n.",
+        {"range(n)": "range(n - 1)"}),
+    Mistake("the first key is left out", "The formula counts from 1, Python counts from 0.",
+        {"range(n)": "range(1, n)"}),
+    Mistake("divided by the number of keys", "The weights already sum to one; dividing by n once more makes every "
+        "output too small.", {"return Y": "return Y / n"}),
+)  # fmt: skip

@@ -18,6 +18,8 @@ first mask of the course.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def padded_context(s, H, lengths):
     """The context of each sentence of a batch, from its real states alone."""
@@ -66,30 +68,29 @@ BLANKS = (
     "np.where(np.arange(H.shape[1]) < lengths[:, None], S, -np.inf)",
     "(P[..., None] * H).sum(axis=1)",
 )
-VARIANTS = """
-    padded_context_by_loops
-    (H * s[:, None]).sum(axis=-1) => np.einsum("bnd,bd->bn", H, s)
-    (P[..., None] * H).sum(axis=1) => (P[:, None] @ H)[:, 0]
-"""
-MISTAKES = r"""
-the filling is read | The states of the filling were averaged in: the lengths had no effect.
-    S = np.where(np.arange(H.shape[1]) < lengths[:, None], S, -np.inf)\n␣␣␣␣ =>
-hidden after the softmax | The filling was given the weight zero after the weights had been made to sum to one, so
-  those of the real words sum to less.
-    S = np.where(np.arange(H.shape[1]) < lengths[:, None], S, -np.inf)\n␣␣␣␣ =>
-        ;; P = E / E.sum(axis=1, keepdims=True)
-        => P = np.where(np.arange(H.shape[1]) < lengths[:, None], E / E.sum(axis=1, keepdims=True), 0)
-scores of zero for the filling | A score of zero is no small one: exp(0) is 1, so the filling is still read.
-    S, -np.inf) => S, 0.0)
-one word too many | The first state of the filling was read too. Places are counted from 0.
-    < lengths => <= lengths
-one word too few | The last real word was left out.
-    < lengths[:, None] => < np.maximum(lengths[:, None] - 1, 1)
-scaled scores | The scores were divided by the root of the width; here they are plain dot products.
-    .sum(axis=-1)\n => .sum(axis=-1) / np.sqrt(s.shape[-1])\n
-not normalised | The weighted states were summed up; a mean divides by the sum of the weights.
-    P = E / E.sum(axis=1, keepdims=True) => P = E
-normalised over the batch | The weights of each place were made to sum to one over the sentences; those of each
-  sentence should.
-    P = E / E.sum(axis=1, keepdims=True) => P = E / E.sum(axis=0, keepdims=True)
-"""
+VARIANTS = (
+    padded_context_by_loops,
+    {"(H * s[:, None]).sum(axis=-1)": 'np.einsum("bnd,bd->bn", H, s)'},
+    {"(P[..., None] * H).sum(axis=1)": "(P[:, None] @ H)[:, 0]"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the filling is read", "The states of the filling were averaged in: the lengths had no effect.",
+        {"S = np.where(np.arange(H.shape[1]) < lengths[:, None], S, -np.inf)\n    ": ""}),
+    Mistake("hidden after the softmax", "The filling was given the weight zero after the weights had been made to sum "
+        "to one, so those of the real words sum to less.",
+        {"S = np.where(np.arange(H.shape[1]) < lengths[:, None], S, -np.inf)\n    ": "",
+         "P = E / E.sum(axis=1, keepdims=True)":
+             "P = np.where(np.arange(H.shape[1]) < lengths[:, None], E / E.sum(axis=1, keepdims=True), 0)"}),
+    Mistake("scores of zero for the filling", "A score of zero is no small one: exp(0) is 1, so the filling is still "
+        "read.", {"S, -np.inf)": "S, 0.0)"}),
+    Mistake("one word too many", "The first state of the filling was read too. Places are counted from 0.",
+        {"< lengths": "<= lengths"}),
+    Mistake("one word too few", "The last real word was left out.",
+        {"< lengths[:, None]": "< np.maximum(lengths[:, None] - 1, 1)"}),
+    Mistake("scaled scores", "The scores were divided by the root of the width; here they are plain dot products.",
+        {".sum(axis=-1)\n": ".sum(axis=-1) / np.sqrt(s.shape[-1])\n"}),
+    Mistake("not normalised", "The weighted states were summed up; a mean divides by the sum of the weights.",
+        {"P = E / E.sum(axis=1, keepdims=True)": "P = E"}),
+    Mistake("normalised over the batch", "The weights of each place were made to sum to one over the sentences; those "
+        "of each sentence should.", {"P = E / E.sum(axis=1, keepdims=True)": "P = E / E.sum(axis=0, keepdims=True)"}),
+)  # fmt: skip

@@ -13,19 +13,18 @@ A difference of scores is a ratio of weights: ln 2 more means twice the weight o
 
 import math
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def answer():
     return math.exp(math.log(2)) / (math.exp(math.log(2)) + 2)
 
 
 WITHIN = 0.004
-MISTAKES = """
-twice its old weight | Doubling 1/3 forgets that the sum grows too.
-    = 2 / 3
-unchanged | Only the same number added to all scores changes nothing.
-    = 1 / 3
-ln 2 added to the weight | Scores are added to, weights are not.
-    = 1 / 3 + math.log(2)
-weights in the ratio of the scores | The softmax takes the exponential of each score first.
-    = (1 + math.log(2)) / (3 + math.log(2))
-"""
+MISTAKES = (
+    Mistake("twice its old weight", "Doubling 1/3 forgets that the sum grows too.", 2 / 3),
+    Mistake("unchanged", "Only the same number added to all scores changes nothing.", 1 / 3),
+    Mistake("ln 2 added to the weight", "Scores are added to, weights are not.", 1 / 3 + math.log(2)),
+    Mistake("weights in the ratio of the scores", "The softmax takes the exponential of each score first.",
+        (1 + math.log(2)) / (3 + math.log(2))),
+)  # fmt: skip

@@ -16,6 +16,8 @@ for entries of variance one, and for others the factors of the theorem are neede
 
 import math
 
+from attnlib.exercises.engine.model import Mistake
+
 D_K, SHARE = 256, 0.25
 
 
@@ -23,16 +25,14 @@ def answer():
     return math.sqrt(D_K * SHARE)
 
 
-MISTAKES = """
-the variance | That is how the square of q · k behaves; a standard deviation is its root.
-    = D_K * SHARE
-the zeros are forgotten | That is the root of the width. Three of four products are zero and add nothing.
-    = math.sqrt(D_K)
-the share stands outside the root | The zeros lower the variance, so their share belongs under the root.
-    = math.sqrt(D_K) * SHARE
-the spread of one product | That is the standard deviation of one product, and of what is left after dividing by
-  √d_k = 16. Asked for is the dot product itself, a sum of 256 products.
-    = math.sqrt(SHARE)
-the zeros counted, not the others | One in four products is not zero, not three in four.
-    = math.sqrt(D_K * (1 - SHARE))
-"""
+MISTAKES = (
+    Mistake("the variance", "That is how the square of q · k behaves; a standard deviation is its root.", D_K * SHARE),
+    Mistake("the zeros are forgotten", "That is the root of the width. Three of four products are zero and add "
+        "nothing.", math.sqrt(D_K)),
+    Mistake("the share stands outside the root", "The zeros lower the variance, so their share belongs under the root.",
+        math.sqrt(D_K) * SHARE),
+    Mistake("the spread of one product", "That is the standard deviation of one product, and of what is left after "
+        "dividing by √d_k = 16. Asked for is the dot product itself, a sum of 256 products.", math.sqrt(SHARE)),
+    Mistake("the zeros counted, not the others", "One in four products is not zero, not three in four.",
+        math.sqrt(D_K * (1 - SHARE))),
+)  # fmt: skip

@@ -19,6 +19,8 @@ minus P has mean zero; it can change the variance a great deal.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def reinforce_gradient(S, index, reward, baseline):
     """An estimate, for each draw, of how the mean reward changes with the scores."""
@@ -60,42 +62,37 @@ def reinforce_by_loops(S, index, reward, baseline):
     return out
 
 
-VARIANTS = """
-    reinforce_by_loops
-    (index[..., None] == np.arange(S.shape[-1])).astype(S.dtype)
-        => np.eye(S.shape[-1], dtype=S.dtype)[index]
-        ;; (reward - baseline)[..., None] * (hit - P)
-        => np.einsum('...,...j->...j', reward - baseline, hit - P)
-    .astype(S.dtype) => .astype(np.float64)
-"""
-MISTAKES = r"""
-the baseline is not subtracted | These use the bare reward: the mean is right, but every draw is pushed by
-  rewards that are good or bad for all keys alike.
-    (reward - baseline) => reward
-the baseline is added | What counts is by how much the reward exceeds the baseline: a difference.
-    reward - baseline => reward + baseline
-the baseline was subtracted from the gradient | The baseline belongs to the reward, before it multiplies;
-  taken from the gradient it changes the mean.
-    (reward - baseline)[..., None] * (hit - P) => reward[..., None] * (hit - P) - baseline
-the sum term is missing | Only the drawn key moves here. Its weight can only grow if the others shrink, so
-  the softmax is subtracted at every key.
-    hit - P => hit
-the drawn key is missing | Nothing tells which key was drawn: every draw lowers all scores alike.
-    (hit - P) => (-P)
-the sign is turned | A draw that did better than the baseline should become likelier; here it becomes rarer.
-    hit - P => P - hit
-weighted by the probability once more | The draw already takes key i with probability p_i. Weighting by p_i
-  again counts it twice: this is the derivative of p, and ln p was needed.
-    (reward - baseline)[..., None] => ((reward - baseline)[..., None] * (hit * P).sum(-1, keepdims=True))
-derivative by the weights | 1/p at the drawn key is the derivative of ln p by the weights. The scores lie
-  before the softmax.
-    (hit - P) => (hit / np.maximum(P, 1e-300))
-averaged over the draws | Each draw has its own estimate; here the first axis was averaged away and all got
-  the same.
-    = np.broadcast_to( reinforce_gradient(S, index, reward, baseline).mean(axis=0), S.shape ).copy()
-no maximum subtracted | exp(800) is larger than the largest float, so it becomes inf, and inf / inf is nan.
-    S - S.max(axis=-1, keepdims=True) => S
-rewards changed in place | The numbers are right, but the caller's rewards are now smaller by the baseline.
-  Make a new array.
-    return (reward - baseline) => reward -= baseline\n    return reward
-"""
+VARIANTS = (
+    reinforce_by_loops,
+    {"(index[..., None] == np.arange(S.shape[-1])).astype(S.dtype)": "np.eye(S.shape[-1], dtype=S.dtype)[index]",
+     "(reward - baseline)[..., None] * (hit - P)": "np.einsum('...,...j->...j', reward - baseline, hit - P)"},
+    {".astype(S.dtype)": ".astype(np.float64)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the baseline is not subtracted", "These use the bare reward: the mean is right, but every draw is pushed "
+        "by rewards that are good or bad for all keys alike.", {"(reward - baseline)": "reward"}),
+    Mistake("the baseline is added", "What counts is by how much the reward exceeds the baseline: a difference.",
+        {"reward - baseline": "reward + baseline"}),
+    Mistake("the baseline was subtracted from the gradient", "The baseline belongs to the reward, before it "
+        "multiplies; taken from the gradient it changes the mean.",
+        {"(reward - baseline)[..., None] * (hit - P)": "reward[..., None] * (hit - P) - baseline"}),
+    Mistake("the sum term is missing", "Only the drawn key moves here. Its weight can only grow if the others shrink, "
+        "so the softmax is subtracted at every key.", {"hit - P": "hit"}),
+    Mistake("the drawn key is missing", "Nothing tells which key was drawn: every draw lowers all scores alike.",
+        {"(hit - P)": "(-P)"}),
+    Mistake("the sign is turned", "A draw that did better than the baseline should become likelier; here it becomes "
+        "rarer.", {"hit - P": "P - hit"}),
+    Mistake("weighted by the probability once more", "The draw already takes key i with probability p_i. Weighting by "
+        "p_i again counts it twice: this is the derivative of p, and ln p was needed.",
+        {"(reward - baseline)[..., None]": "((reward - baseline)[..., None] * (hit * P).sum(-1, keepdims=True))"}),
+    Mistake("derivative by the weights", "1/p at the drawn key is the derivative of ln p by the weights. The scores "
+        "lie before the softmax.", {"(hit - P)": "(hit / np.maximum(P, 1e-300))"}),
+    Mistake("averaged over the draws", "Each draw has its own estimate; here the first axis was averaged away and all "
+        "got the same.",
+        lambda S, index, reward, baseline: np.broadcast_to( reinforce_gradient(S, index, reward,
+            baseline).mean(axis=0), S.shape ).copy()),
+    Mistake("no maximum subtracted", "exp(800) is larger than the largest float, so it becomes inf, and inf / inf is "
+        "nan.", {"S - S.max(axis=-1, keepdims=True)": "S"}),
+    Mistake("rewards changed in place", "The numbers are right, but the caller's rewards are now smaller by the "
+        "baseline. Make a new array.", {"return (reward - baseline)": "reward -= baseline\n    return reward"}),
+)  # fmt: skip

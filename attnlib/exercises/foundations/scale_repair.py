@@ -14,6 +14,8 @@ spread is the root of it.
 
 import math
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def scaled_scores(Q, K):
     """A score for each query and key, with a spread of one whatever d_k is."""
@@ -31,26 +33,22 @@ def cases(rng):
 
 
 GIVEN = ("d_k from the wrong axis", "divided by d_k, not by its root")
-VARIANTS = """
-    Q @ K.swapaxes(-1, -2) / math.sqrt(d_k) => (Q / d_k**0.5) @ K.swapaxes(-1, -2)
-    Q @ K.swapaxes(-1, -2) => (Q[..., :, None, :] * K[..., None, :, :]).sum(axis=-1)
-"""
-MISTAKES = """
-d_k from the wrong axis | Q.shape[-2] counts the queries. d_k is how many numbers one query has.
-    Q.shape[-1] => Q.shape[-2]
-divided by d_k, not by its root | The spread of a dot product is the root of d_k; dividing by d_k, or twice
-  by its root, makes the scores too small.
-    math.sqrt(d_k) => d_k
-number of keys in place of d_k | K.shape[-2] counts the keys. d_k is how many numbers one key has.
-    Q.shape[-1] => K.shape[-2]
-not scaled | The scores are plain dot products, with a spread of √d_k.
-    / math.sqrt(d_k) =>
-multiplied by √d_k | The scores were made larger by √d_k; they should be made smaller.
-    / math.sqrt => * math.sqrt
-K is not transposed | Where K happens to be square it runs, but a score must pair a query's d_k numbers with
-  a key's.
-    K.swapaxes(-1, -2) => K
-all axes turned around | `.T` turns around all axes, the batch as well, so sequences of a batch get mixed.
-  Swap the last two only.
-    K.swapaxes(-1, -2) => K.T
-"""
+VARIANTS = (
+    {"Q @ K.swapaxes(-1, -2) / math.sqrt(d_k)": "(Q / d_k**0.5) @ K.swapaxes(-1, -2)"},
+    {"Q @ K.swapaxes(-1, -2)": "(Q[..., :, None, :] * K[..., None, :, :]).sum(axis=-1)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("d_k from the wrong axis", "Q.shape[-2] counts the queries. d_k is how many numbers one query has.",
+        {"Q.shape[-1]": "Q.shape[-2]"}),
+    Mistake("divided by d_k, not by its root", "The spread of a dot product is the root of d_k; dividing by d_k, or "
+        "twice by its root, makes the scores too small.", {"math.sqrt(d_k)": "d_k"}),
+    Mistake("number of keys in place of d_k", "K.shape[-2] counts the keys. d_k is how many numbers one key has.",
+        {"Q.shape[-1]": "K.shape[-2]"}),
+    Mistake("not scaled", "The scores are plain dot products, with a spread of √d_k.", {"/ math.sqrt(d_k)": ""}),
+    Mistake("multiplied by √d_k", "The scores were made larger by √d_k; they should be made smaller.",
+        {"/ math.sqrt": "* math.sqrt"}),
+    Mistake("K is not transposed", "Where K happens to be square it runs, but a score must pair a query's d_k numbers "
+        "with a key's.", {"K.swapaxes(-1, -2)": "K"}),
+    Mistake("all axes turned around", "`.T` turns around all axes, the batch as well, so sequences of a batch get "
+        "mixed. Swap the last two only.", {"K.swapaxes(-1, -2)": "K.T"}),
+)  # fmt: skip

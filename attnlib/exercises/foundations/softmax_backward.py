@@ -15,6 +15,7 @@ A constant added to dP changes nothing, just as a constant added to the scores c
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit import laws
 from attnlib.reference import ops
 
@@ -41,36 +42,32 @@ reference = ops.softmax_backward
 
 
 LAWS = (laws.separate_batches(0, 1), laws.unchanged_by_a_constant(0, "entries of dP"))
-VARIANTS = """
-    with_the_jacobian
-    (dP * P).sum(axis=-1, keepdims=True) => np.einsum("...i,...i->...", dP, P)[..., None]
-"""
-MISTAKES = """
-only the diagonal of the Jacobian | p (1 - p) is how a weight answers its own score. Each weight also
-  answers the scores of all others, because the row must keep its sum of one.
-    dP - (dP * P).sum(axis=-1, keepdims=True) => dP * (1 - P)
-the sum term is missing | P * dP is the part of diag(p). The outer product takes the row's weighted average
-  of dP away from it.
-    dP - (dP * P).sum(axis=-1, keepdims=True) => dP
-only the sum term | This is the part of the outer product; the part of diag(p) is missing.
-    dP - (dP * P) => -(dP * P)
-the sum is not weighted | The sum of dP was taken without its weights P: the row's average is weighted by P.
-    (dP * P).sum => dP.sum
-added in place of subtracted | The sign of the sum is turned: the outer product is subtracted.
-    dP - ( => dP + (
-mean in place of the sum | The weights P already sum to one, so the weighted average is the sum of dP * P,
-  without dividing by n.
-    .sum( => .mean(
-sum over the queries | The sum runs over the queries; it should run over the keys of each query, the last
-  axis.
-    axis=-1 => axis=0
-sum without keepdims | The sums lost their axis, so NumPy lined them up with the columns, not with the rows.
-    , keepdims=True =>
-one sum for all | All rows were summed together. The rows of a softmax do not see each other.
-    .sum(axis=-1, keepdims=True) => .sum()
-not weighted by P at the end | The bracket is right; each entry is still to be weighted by its P.
-    P * (dP - (dP * P).sum(axis=-1, keepdims=True)) => dP - (dP * P).sum(axis=-1, keepdims=True)
-the two arguments are swapped | The gradient was used as the weights and the weights as the gradient. The
-  order is (dP, P).
-    P * (dP - (dP * P) => dP * (P - (dP * P)
-"""
+VARIANTS = (
+    with_the_jacobian,
+    {"(dP * P).sum(axis=-1, keepdims=True)": 'np.einsum("...i,...i->...", dP, P)[..., None]'},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("only the diagonal of the Jacobian", "p (1 - p) is how a weight answers its own score. Each weight also "
+        "answers the scores of all others, because the row must keep its sum of one.",
+        {"dP - (dP * P).sum(axis=-1, keepdims=True)": "dP * (1 - P)"}),
+    Mistake("the sum term is missing", "P * dP is the part of diag(p). The outer product takes the row's weighted "
+        "average of dP away from it.", {"dP - (dP * P).sum(axis=-1, keepdims=True)": "dP"}),
+    Mistake("only the sum term", "This is the part of the outer product; the part of diag(p) is missing.",
+        {"dP - (dP * P)": "-(dP * P)"}),
+    Mistake("the sum is not weighted", "The sum of dP was taken without its weights P: the row's average is weighted "
+        "by P.", {"(dP * P).sum": "dP.sum"}),
+    Mistake("added in place of subtracted", "The sign of the sum is turned: the outer product is subtracted.",
+        {"dP - (": "dP + ("}),
+    Mistake("mean in place of the sum", "The weights P already sum to one, so the weighted average is the sum of dP * "
+        "P, without dividing by n.", {".sum(": ".mean("}),
+    Mistake("sum over the queries", "The sum runs over the queries; it should run over the keys of each query, the "
+        "last axis.", {"axis=-1": "axis=0"}),
+    Mistake("sum without keepdims", "The sums lost their axis, so NumPy lined them up with the columns, not with the "
+        "rows.", {", keepdims=True": ""}),
+    Mistake("one sum for all", "All rows were summed together. The rows of a softmax do not see each other.",
+        {".sum(axis=-1, keepdims=True)": ".sum()"}),
+    Mistake("not weighted by P at the end", "The bracket is right; each entry is still to be weighted by its P.",
+        {"P * (dP - (dP * P).sum(axis=-1, keepdims=True))": "dP - (dP * P).sum(axis=-1, keepdims=True)"}),
+    Mistake("the two arguments are swapped", "The gradient was used as the weights and the weights as the gradient. "
+        "The order is (dP, P).", {"P * (dP - (dP * P)": "dP * (P - (dP * P)"}),
+)  # fmt: skip

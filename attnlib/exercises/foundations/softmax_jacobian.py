@@ -13,6 +13,7 @@ Each row sums to zero: weights can only be moved, not made.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import weights
 
 
@@ -27,6 +28,14 @@ def reference(p):
     return ops.softmax_jacobian(p)
 
 
+def rows_scaled(p):
+    return p[:, None] * (np.eye(len(p)) - p)
+
+
+def entry_by_entry(p):
+    return np.array([[p[i] * ((i == j) - p[j]) for j in range(len(p))] for i in range(len(p))])
+
+
 def cases(rng):
     return {
         "three weights": (weights(rng, 3),),
@@ -36,23 +45,18 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    = p[:, None] * (np.eye(len(p)) - p)
-    = np.array([[p[i] * ((i == j) - p[j]) for j in range(len(p))] for i in range(len(p))])
-"""
-MISTAKES = """
-only the diagonal | The other weights answer too: what one gains, the others lose.
-    = np.diag(p * (1 - p))
-the sum term is missing | The products p_i p_j were left out.
-    - np.outer(p, p) =>
-the diagonal lost its square | On the diagonal stands p_i - p_i², here p_i alone.
-    = np.diag(p) - np.outer(p, p) + np.diag(p * p)
-plus, not minus | If one score rises the other weights fall.
-    - np.outer => + np.outer
-identity in place of diag(p) | On the diagonal stands the weight, not one.
-    np.diag(p) => np.eye(len(p))
-the sign of all | This is minus the Jacobian.
-    np.diag(p) - np.outer(p, p) => np.outer(p, p) - np.diag(p)
-squares off the diagonal | Entry (i, j) is -p_i p_j; here it is -p_i².
-    = np.diag(p) - (p * p)[:, None] * np.ones(len(p))
-"""
+VARIANTS = (rows_scaled, entry_by_entry)
+MISTAKES = (
+    Mistake("only the diagonal", "The other weights answer too: what one gains, the others lose.",
+        lambda p: np.diag(p * (1 - p))),
+    Mistake("the sum term is missing", "The products p_i p_j were left out.", {"- np.outer(p, p)": ""}),
+    Mistake("the diagonal lost its square", "On the diagonal stands p_i - p_i², here p_i alone.",
+        lambda p: np.diag(p) - np.outer(p, p) + np.diag(p * p)),
+    Mistake("plus, not minus", "If one score rises the other weights fall.", {"- np.outer": "+ np.outer"}),
+    Mistake("identity in place of diag(p)", "On the diagonal stands the weight, not one.",
+        {"np.diag(p)": "np.eye(len(p))"}),
+    Mistake("the sign of all", "This is minus the Jacobian.",
+        {"np.diag(p) - np.outer(p, p)": "np.outer(p, p) - np.diag(p)"}),
+    Mistake("squares off the diagonal", "Entry (i, j) is -p_i p_j; here it is -p_i².",
+        lambda p: np.diag(p) - (p * p)[:, None] * np.ones(len(p))),
+)  # fmt: skip

@@ -14,6 +14,8 @@ Scaled dot-product attention is a softmax at the temperature √d_k.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def softmax_with_temperature(S, T):
     """The softmax of each row of S at temperature T."""
@@ -38,22 +40,20 @@ def cases(rng):
     }
 
 
-VARIANTS = r"""
-    Z = S / T => Z = S * (1 / T)
-    Z = S / T\n    E = np.exp(Z - Z.max(axis=-1, keepdims=True))
-        => E = np.exp((S - S.max(axis=-1, keepdims=True)) / T)
-"""
-MISTAKES = """
-multiplied by T | A larger T should make the weights more even; here it makes them sharper.
-    S / T => S * T
-T is not used | These are the weights at temperature 1.
-    S / T => S
-the weights were divided | T has to act on the scores. Divided weights no longer sum to one.
-    S / T => S ;; return E / E.sum(axis=-1, keepdims=True) => return E / E.sum(axis=-1, keepdims=True) / T
-divided by √T | T itself divides the scores, not its root.
-    S / T => S / T**0.5
-no maximum subtracted | exp of more than 709 is inf in float64, and inf / inf is nan.
-    Z - Z.max(axis=-1, keepdims=True) => Z
-normalised over the rows | Here each column sums to one; each row should.
-    E.sum(axis=-1, keepdims=True) => E.sum(axis=-2, keepdims=True)
-"""
+VARIANTS = (
+    {"Z = S / T": "Z = S * (1 / T)"},
+    {"Z = S / T\n    E = np.exp(Z - Z.max(axis=-1, keepdims=True))":
+         "E = np.exp((S - S.max(axis=-1, keepdims=True)) / T)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("multiplied by T", "A larger T should make the weights more even; here it makes them sharper.",
+        {"S / T": "S * T"}),
+    Mistake("T is not used", "These are the weights at temperature 1.", {"S / T": "S"}),
+    Mistake("the weights were divided", "T has to act on the scores. Divided weights no longer sum to one.",
+        {"S / T": "S", "return E / E.sum(axis=-1, keepdims=True)": "return E / E.sum(axis=-1, keepdims=True) / T"}),
+    Mistake("divided by √T", "T itself divides the scores, not its root.", {"S / T": "S / T**0.5"}),
+    Mistake("no maximum subtracted", "exp of more than 709 is inf in float64, and inf / inf is nan.",
+        {"Z - Z.max(axis=-1, keepdims=True)": "Z"}),
+    Mistake("normalised over the rows", "Here each column sums to one; each row should.",
+        {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=-2, keepdims=True)"}),
+)  # fmt: skip

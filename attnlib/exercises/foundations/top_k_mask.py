@@ -16,7 +16,7 @@ are not. A threshold then keeps more than k, and a buffer made for k overflows.
 
 import numpy as np
 
-from attnlib.exercises.engine.model import Property
+from attnlib.exercises.engine.model import Mistake, Property
 from attnlib.exercises.kit import laws
 
 
@@ -73,36 +73,27 @@ LAWS = (
     laws.separate_batches(0),
     laws.unchanged_by_a_constant(0),
 )
-VARIANTS = """
-    top_k_by_rank
-    top_k_one_by_one
-"""
-MISTAKES = """
-all equal scores were kept | Where several scores equal the k-th largest, a threshold keeps them all; then a
-  row has more than k.
-    = np.sort(S, axis=-1)[..., [-k]] <= S
-only scores above the k-th | The k-th largest itself belongs to the k largest.
-    = np.sort(S, axis=-1)[..., [-k]] < S
-of equal scores the last ones count | The number is right, but of equal scores the first ones were asked
-  for.
-    np.argsort(-S, axis=-1, kind="stable") => np.argsort(S, axis=-1, kind="stable")[..., ::-1]
-the smallest scores | These are the k smallest; sorting goes upwards unless the scores are negated.
-    argsort(-S => argsort(S
-positions taken for ranks | `argsort` tells which key is first, second, and so on. It does not tell which
-  rank a key has.
-    mask = np.zeros(S.shape, dtype=bool)
-        => mask = order < k
-        ;; np.put_along_axis(mask, order[..., :k], True, axis=-1)
-        => pass
-one too many | A row has k + 1 True; `:k` already has k entries.
-    :k] => : k + 1]
-one too few | A row has k - 1 True; `:k` has k entries.
-    :k] => : k - 1]
-the mask is inverted | True should mark the keys that stay; here it marks the others.
-    return mask => return ~mask
-over the queries | Here each column has its k largest; each query should, a row.
-    argsort(-S, axis=-1 => argsort(-S, axis=-2 ;; order[..., :k], True, axis=-1 => order[..., :k, :], True, axis=-2
-numbers, not truth values | These are the numbers 0 and 1; a mask is boolean (`dtype=bool`).
-    dtype=bool => dtype=float
-    dtype=bool => dtype=int
-"""
+VARIANTS = (top_k_by_rank, top_k_one_by_one)
+MISTAKES = (
+    Mistake("all equal scores were kept", "Where several scores equal the k-th largest, a threshold keeps them all; "
+        "then a row has more than k.", lambda S, k: np.sort(S, axis=-1)[..., [-k]] <= S),
+    Mistake("only scores above the k-th", "The k-th largest itself belongs to the k largest.",
+        lambda S, k: np.sort(S, axis=-1)[..., [-k]] < S),
+    Mistake("of equal scores the last ones count", "The number is right, but of equal scores the first ones were "
+        "asked for.", {'np.argsort(-S, axis=-1, kind="stable")': 'np.argsort(S, axis=-1, kind="stable")[..., ::-1]'}),
+    Mistake("the smallest scores", "These are the k smallest; sorting goes upwards unless the scores are negated.",
+        {"argsort(-S": "argsort(S"}),
+    Mistake("positions taken for ranks", "`argsort` tells which key is first, second, and so on. It does not tell "
+        "which rank a key has.",
+        {"mask = np.zeros(S.shape, dtype=bool)": "mask = order < k",
+         "np.put_along_axis(mask, order[..., :k], True, axis=-1)": "pass"}),
+    Mistake("one too many", "A row has k + 1 True; `:k` already has k entries.", {":k]": ": k + 1]"}),
+    Mistake("one too few", "A row has k - 1 True; `:k` has k entries.", {":k]": ": k - 1]"}),
+    Mistake("the mask is inverted", "True should mark the keys that stay; here it marks the others.",
+        {"return mask": "return ~mask"}),
+    Mistake("over the queries", "Here each column has its k largest; each query should, a row.",
+        {"argsort(-S, axis=-1": "argsort(-S, axis=-2",
+         "order[..., :k], True, axis=-1": "order[..., :k, :], True, axis=-2"}),
+    Mistake("numbers, not truth values", "These are the numbers 0 and 1; a mask is boolean (`dtype=bool`).",
+        {"dtype=bool": "dtype=float"}, {"dtype=bool": "dtype=int"}),
+)  # fmt: skip

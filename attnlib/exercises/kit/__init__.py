@@ -15,16 +15,16 @@ to be listed elsewhere. `python -m attnlib.exercises.kit.guard foundations.softm
    shown first, and then a case for each trap: scores around 800, an empty row, all sizes equal (so that a forgotten
    transpose runs). A case in which everything is wrong in the same way (all nan, all 0) shows no telling numbers:
    keep some rows plain.
-4. `MISTAKES` is a table. A row is `name | sentence`; below it, indented, are the forms in which the mistake comes: an
-   edit of the solution (`axis=-1 => axis=-2`, everywhere it stands; ` ;; ` between several), `= expression` for what a
-   wrong function of the same parameters returns, or the name of a wrong function of the file. In an answer exercise
-   `= 2 / 3` is a wrong answer. A line indented further goes on with the one above.
+4. `MISTAKES` holds `Mistake("name", "sentence", form, ...)`, one for each mistake that is not generated (number 6). A
+   form is an edit of the solution's text, `{"axis=-1": "axis=-2"}`, which replaces the text everywhere it stands
+   (several at once: `{"a": "b", "c": "d"}`), or a wrong function: one of the file, or `lambda S: ...`. In an answer
+   exercise a form is a wrong answer, `2 / 3`. The tuple ends with `# fmt: skip`, so that a mistake keeps its two lines.
 5. Name what is seen in the numbers ("each column sums to one"), not what the learner may have typed: other code can
    give the same numbers. The sentence is short and kind, tells why, and gives no line of the solution away. Two
    mistakes that give the same numbers on all cases must become one, or get a case that tells them apart.
-6. `VARIANTS`: two or more other right answers, each a form as above, written as differently as you can. They decide
-   which traps are fair (`engine/traps.py` makes cases from yours wherever all right answers agree), and from each of
-   them single mistakes are generated (`engine/rules.py`, `as_if.py`). So write by hand only what needs a story.
+6. `VARIANTS`: a tuple of two or more other right answers, each a form as above, written as differently as you can. They
+   decide which traps are fair (`engine/derived_cases.py` makes cases from yours wherever all right answers agree),
+   and from each of them single mistakes are generated (`engine/generator`). So write by hand only what needs a story.
 7. `LAWS` from `attnlib.exercises.kit.laws` tell which law an unknown mistake breaks; `reference` is the function of the
    package that the solution must agree with; `RETURNS` names several results.
 8. PyTorch: `NEEDS = ("torch",)`, and `from attnlib.exercises.kit.lazy import torch`, so that nobody else loads it.

@@ -12,10 +12,12 @@ from typing import Any
 
 from attnlib.edit_table import Tried
 from attnlib.editing import shown
-from attnlib.exercises.engine import naming
-from attnlib.exercises.engine.learner import graded_beside as graded
+from attnlib.exercises.engine.cases import cases_of
+from attnlib.exercises.engine.generator.edited_code import edits_of
+from attnlib.exercises.engine.generator.rules import RULES
+from attnlib.exercises.engine.interface import graded_in_this_process as graded
 from attnlib.exercises.engine.model import CodeExercise, Mistake
-from attnlib.exercises.engine.mutations import edits_of
+from attnlib.exercises.engine.naming import right_sources
 from attnlib.exercises.engine.outcomes import observe, same
 
 Known = Iterable[
@@ -31,9 +33,9 @@ def rows_of(exercise: CodeExercise, known: Known) -> Iterator[Tried]:
         noticed = by_name(exercise, mistake, function)
         edit = written(exercise, mistake.forms[i - 1])
         yield Tried(where(exercise), *edit, noticed, round(time.perf_counter() - start, 4))
-    for source in dict.fromkeys(naming.right_sources(exercise)):
+    for source in dict.fromkeys(right_sources(exercise)):
         own = source == exercise.model_answer
-        for made in edits_of(source, exercise.task, exercise.solution):
+        for made in edits_of(source, exercise.task, exercise.solution, RULES):
             start = time.perf_counter()
             noticed = by_case(exercise, made.function)
             place, new = made.pairs[0]
@@ -53,8 +55,10 @@ def by_name(exercise: CodeExercise, mistake: Mistake, function: Callable[..., An
 
 def by_case(exercise: CodeExercise, function: Callable[..., Any]) -> str:
     """The first case on which a function differs from the solution; empty if none shows it."""
-    cases, wanted = naming.cases(exercise).items(), naming.expected(exercise)
-    for (label, arguments), want, tolerance in zip(cases, wanted, naming.tolerances(exercise), strict=True):
+    cases = cases_of(exercise)
+    for (label, arguments), want, tolerance in zip(
+        cases.labelled.items(), cases.expected, cases.tolerances, strict=True
+    ):
         if not same(observe(function, arguments), want, *tolerance):
             return f"the case {label}"
     return ""

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from attnlib.edit_table import table
-from attnlib.exercises.engine import naming, traps
-from attnlib.exercises.engine.edits import edited
-from attnlib.exercises.engine.learner import graded_beside as graded
+from attnlib.exercises.engine import derived_cases
+from attnlib.exercises.engine.cases import cases_of
+from attnlib.exercises.engine.interface import graded_in_this_process as graded
 from attnlib.exercises.engine.model import (
     KINDS,
     AnswerExercise,
@@ -30,9 +30,11 @@ from attnlib.exercises.engine.model import (
     Mistake,
     ProofExercise,
 )
+from attnlib.exercises.engine.naming import naming_of
 from attnlib.exercises.engine.outcomes import Outcome, observe, same
 from attnlib.exercises.engine.registry import exercises, find
 from attnlib.exercises.engine.results import Result
+from attnlib.exercises.engine.source_edits import edited
 
 SLOWEST = 1.0  # seconds for one check
 FEWEST_MISTAKES, FEWEST_VARIANTS, FEWEST_CASES, HINTS = 5, 2, 4, 3
@@ -162,12 +164,12 @@ def of_source(exercise: CodeExercise) -> Iterator[str]:
 
 
 def of_cases(exercise: CodeExercise) -> Iterator[str]:
-    """Enough cases, and a trap (engine/traps.py) among them wherever an array of free numbers comes in."""
-    cases = naming.cases(exercise)
+    """Enough cases, and a trap (engine/derived_cases.py) among them wherever an array of free numbers comes in."""
+    cases = cases_of(exercise).labelled
     if len(cases) < FEWEST_CASES:
         yield f"there must be at least {FEWEST_CASES} cases, those made by rule included; got {len(cases)}"
-    trapped = any(label.startswith(traps.PREFIX) for label in cases)
-    if not trapped and any(traps.free(one) for arguments in cases.values() for one in arguments):
+    trapped = any(label.startswith(derived_cases.PREFIX) for label in cases)
+    if not trapped and any(derived_cases.free(one) for arguments in cases.values() for one in arguments):
         yield "the right answers part on every trap: they must agree where the task leaves no doubt"
 
 
@@ -175,8 +177,10 @@ def of_reference(exercise: CodeExercise) -> Iterator[str]:
     """The solution computes what the package computes."""
     if exercise.reference is None:
         return
-    cases, wanted = naming.cases(exercise).items(), naming.expected(exercise)
-    for (label, arguments), want, tolerance in zip(cases, wanted, naming.tolerances(exercise), strict=True):
+    cases = cases_of(exercise)
+    for (label, arguments), want, tolerance in zip(
+        cases.labelled.items(), cases.expected, cases.tolerances, strict=True
+    ):
         got = observe(exercise.reference, arguments)
         if not same(got, want, *tolerance):
             why = f": {got.error!r}" if got.error else ""
@@ -189,7 +193,7 @@ def of_stub(exercise: CodeExercise) -> Iterator[str]:
     if got.status != "not attempted":
         yield f"the stub must count as not attempted; got {got.status!r}"
     for law in exercise.properties:
-        for label, arguments in naming.cases(exercise).items():
+        for label, arguments in cases_of(exercise).labelled.items():
             if seen := law.test(exercise.solution, *arguments):
                 yield f"the solution must obey the law {law.name!r}; on the case {label!r}, {seen}"
 
@@ -207,9 +211,8 @@ def of_repetition(exercise: CodeExercise) -> Iterator[str]:
         yield "a check must leave the global random state as it was"
     fresh = exercise.cases(np.random.default_rng(exercise.seed))
     again = [observe(exercise.solution, arguments) for arguments in fresh.values()]
-    rows = zip(
-        again, naming.expected(exercise), naming.tolerances(exercise), strict=False
-    )  # the traps come after
+    cases = cases_of(exercise)
+    rows = zip(again, cases.expected, cases.tolerances, strict=False)  # derived cases come after
     if not all(same(one, other, *tolerance) for one, other, tolerance in rows):
         yield "the cases must be drawn from the generator that is passed in, and from nothing else"
 
@@ -248,10 +251,10 @@ def built(exercise: CodeExercise, *forms: Any) -> Callable[..., Any] | None:
 
 def rivals(exercise: CodeExercise, mistake: Mistake, function: Callable[..., Any]) -> str:
     """Which other explanations fit this mistake: what an author needs to know to add a case that tells them apart."""
-    outcomes = [observe(function, arguments) for arguments in naming.cases(exercise).values()]
-    known = [(one, one.outcomes(exercise)) for one in naming.known(exercise)]
-    known = [(one, theirs) for one, theirs in known if naming.telling(exercise, theirs)]
-    fits = [one for one, theirs in known if naming.agree(exercise, theirs, outcomes)]
+    cases = cases_of(exercise)
+    outcomes = [observe(function, arguments) for arguments in cases.arguments]
+    known = [one for one in naming_of(exercise).written.listed if cases.tell(one.outcomes)]
+    fits = [one for one in known if cases.agree(one.outcomes, outcomes)]
     names = {" + ".join(sorted(one.names)) for one in fits} - {mistake.name}
     if names:
         return f"; the same results come from: {'; '.join(sorted(names))}. Add a case that tells them apart"
@@ -268,7 +271,7 @@ def of_several(exercise: CodeExercise) -> Iterator[str]:
         outcomes = explicable(exercise, function)
         if outcomes is None:
             continue
-        named = {mistake.name for mistake in naming.explain(exercise, outcomes, rules=False).mistakes}
+        named = {mistake.name for mistake in naming_of(exercise).explain_by_written(outcomes).mistakes}
         wrongly = named - {mistake.name for mistake in mistakes}
         if wrongly:
             yield f"{' + '.join(mistake.name for mistake in mistakes)} must not be named {wrongly}"
@@ -277,11 +280,12 @@ def of_several(exercise: CodeExercise) -> Iterator[str]:
 def explicable(exercise: CodeExercise, function: Callable[..., Any]) -> list[Outcome] | None:
     """What a function does on each case; None as soon as no known mistake, nor two, do all that: it gets no name."""
     outcomes: list[Outcome] = []
-    left = set(naming.known(exercise))
-    for i, arguments in enumerate(naming.arguments_of(exercise)):
+    written = naming_of(exercise).written
+    left = set(written.listed)
+    for i, arguments in enumerate(cases_of(exercise).arguments):
         outcomes.append(observe(function, arguments))
         if outcomes[i].kind != "error":
-            left &= {*naming.nearby(exercise, naming.known, i, outcomes[i])}
+            left &= {*written.nearby(i, outcomes[i])}
         if not left:
             return None
     return outcomes

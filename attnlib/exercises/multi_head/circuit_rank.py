@@ -15,21 +15,19 @@ rank can have its largest number on the diagonal in every row: on the page 26 le
 16 wide.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def answer():
     vocabulary, d_model, d_k, d_v = 50_257, 768, 64, 64
     return min(vocabulary, d_model, d_k, d_v)
 
 
-MISTAKES = """
-the width of the model | The embedding is 768 wide, but what comes behind it is narrower.
-    = 768
-both widths added | A product passes one width after the other; the smallest counts, not the sum.
-    = 128
-both widths multiplied | The rank of a product is at most the smallest width on its way.
-    = 64 * 64
-the vocabulary | The table has as many rows, but they are all made of far fewer numbers.
-    = 50257
-all heads together | Twelve heads have twelve such tables. One passes one head of each layer.
-    = 12 * 64 - 1
-"""
+MISTAKES = (
+    Mistake("the width of the model", "The embedding is 768 wide, but what comes behind it is narrower.", 768),
+    Mistake("both widths added", "A product passes one width after the other; the smallest counts, not the sum.", 128),
+    Mistake("both widths multiplied", "The rank of a product is at most the smallest width on its way.", 64 * 64),
+    Mistake("the vocabulary", "The table has as many rows, but they are all made of far fewer numbers.", 50257),
+    Mistake("all heads together", "Twelve heads have twelve such tables. One passes one head of each layer.",
+        12 * 64 - 1),
+)  # fmt: skip

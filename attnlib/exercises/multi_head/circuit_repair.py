@@ -17,6 +17,8 @@ a circuit is heads *and* their order.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def complete(tokens):
     """For each place the token behind the latest earlier occurrence of its own, or else its own token."""
@@ -65,22 +67,18 @@ def cases(rng):
 
 
 GIVEN = ("nothing was fetched", "the earliest occurrence")
-VARIANTS = """
-    by_memory
-    in_matrices
-"""
-MISTAKES = """
-nothing was fetched | Each place says its own token. Whoever asks who stood before hears nothing until somebody has
-  written it, and among the tokens themselves finds only itself.
-    (look_back, find) => (find, look_back)
-    say[i] = tokens[places[-1]] => say[i] = before[places[-1]]
-    before[j] == tokens[i] => tokens[j] == tokens[i]
-the earliest occurrence | It fetched from behind the earliest occurrence. The latest is asked for.
-    places[-1] => places[0]
-not at its own place | If a token stands twice in a row, the place behind the first is the second itself.
-    range(i + 1) => range(i)
-one place too far | It fetched from the place behind the one that was found.
-    tokens[places[-1]] => tokens[min(places[-1] + 1, n - 1)]
-looks ahead | A place may look at itself and at what came before it.
-    range(i + 1) => range(n)
-"""
+VARIANTS = (by_memory, in_matrices)
+MISTAKES = (
+    Mistake("nothing was fetched", "Each place says its own token. Whoever asks who stood before hears nothing until "
+        "somebody has written it, and among the tokens themselves finds only itself.",
+        {"(look_back, find)": "(find, look_back)"},
+        {"say[i] = tokens[places[-1]]": "say[i] = before[places[-1]]"},
+        {"before[j] == tokens[i]": "tokens[j] == tokens[i]"}),
+    Mistake("the earliest occurrence", "It fetched from behind the earliest occurrence. The latest is asked for.",
+        {"places[-1]": "places[0]"}),
+    Mistake("not at its own place", "If a token stands twice in a row, the place behind the first is the second "
+        "itself.", {"range(i + 1)": "range(i)"}),
+    Mistake("one place too far", "It fetched from the place behind the one that was found.",
+        {"tokens[places[-1]]": "tokens[min(places[-1] + 1, n - 1)]"}),
+    Mistake("looks ahead", "A place may look at itself and at what came before it.", {"range(i + 1)": "range(n)"}),
+)  # fmt: skip

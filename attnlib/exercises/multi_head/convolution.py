@@ -17,6 +17,7 @@ in the limit of large scores, and an empty row needs the rule that it gives zero
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -49,37 +50,32 @@ def cases(rng):
     }
 
 
-VARIANTS = r"""
-    convolution_by_slices
-    P = np.eye(n, k=-offset)\n => P = np.tri(n, n, -offset) - np.tri(n, n, -offset - 1)\n
-"""
-MISTAKES = """
-the heads look ahead | The ones stand above the diagonal: each head reads the future.
-    k=-offset => k=offset
-the sequence was closed to a ring | The first tokens read the last ones. What lies before the first token
-  counts as zero.
-    np.eye(n, k=-offset) => np.roll(np.eye(n), offset, axis=0)
-the first token stands in | What lies before the first token was taken from the first token. It counts as
-  zero.
-    np.eye(n, k=-offset) => np.eye(n)[np.maximum(np.arange(n) - offset, 0)]
-a window around the token | The window was centred: half of the heads look ahead. Head o looks o places
-  back.
-    k=-offset => k=offset - len(kernel) // 2
-    k=-offset => k=len(kernel) // 2 - offset
-rows without a neighbour look everywhere | Where nothing stands o places back a softmax still spreads its
-  weight. Such a row must be zero.
-    P = np.eye(n, k=-offset) => P = np.eye(n, k=-offset) + (np.arange(n) < offset)[:, None] / n
-a mean over the heads | The parts of the heads are added, not averaged.
-    return Y => return Y / len(kernel)
-one matrix for all offsets | Each offset has its own matrix.
-    P @ X @ W => P @ X @ kernel[0]
-the offsets are reversed | kernel[0] belongs to the token itself, not to the farthest one.
-    enumerate(kernel) => enumerate(kernel[::-1])
-off by one | Offset 0 is the token itself; here the nearest is one place back.
-    k=-offset => k=-offset - 1
-only the last offset is left | The parts of the heads add up; each one overwrote the one before.
-    Y += P => Y = P
-one head with the mean of the tables | All neighbours were mixed first, and then multiplied: one head cannot
-  treat them differently.
-    Y += P @ X @ W => Y += P @ X @ kernel.mean(axis=0)
-"""
+VARIANTS = (
+    convolution_by_slices,
+    {"P = np.eye(n, k=-offset)\n": "P = np.tri(n, n, -offset) - np.tri(n, n, -offset - 1)\n"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the heads look ahead", "The ones stand above the diagonal: each head reads the future.",
+        {"k=-offset": "k=offset"}),
+    Mistake("the sequence was closed to a ring", "The first tokens read the last ones. What lies before the first "
+        "token counts as zero.", {"np.eye(n, k=-offset)": "np.roll(np.eye(n), offset, axis=0)"}),
+    Mistake("the first token stands in", "What lies before the first token was taken from the first token. It counts "
+        "as zero.", {"np.eye(n, k=-offset)": "np.eye(n)[np.maximum(np.arange(n) - offset, 0)]"}),
+    Mistake("a window around the token", "The window was centred: half of the heads look ahead. Head o looks o places "
+        "back.",
+        {"k=-offset": "k=offset - len(kernel) // 2"}, {"k=-offset": "k=len(kernel) // 2 - offset"}),
+    Mistake("rows without a neighbour look everywhere", "Where nothing stands o places back a softmax still spreads "
+        "its weight. Such a row must be zero.",
+        {"P = np.eye(n, k=-offset)": "P = np.eye(n, k=-offset) + (np.arange(n) < offset)[:, None] / n"}),
+    Mistake("a mean over the heads", "The parts of the heads are added, not averaged.",
+        {"return Y": "return Y / len(kernel)"}),
+    Mistake("one matrix for all offsets", "Each offset has its own matrix.", {"P @ X @ W": "P @ X @ kernel[0]"}),
+    Mistake("the offsets are reversed", "kernel[0] belongs to the token itself, not to the farthest one.",
+        {"enumerate(kernel)": "enumerate(kernel[::-1])"}),
+    Mistake("off by one", "Offset 0 is the token itself; here the nearest is one place back.",
+        {"k=-offset": "k=-offset - 1"}),
+    Mistake("only the last offset is left", "The parts of the heads add up; each one overwrote the one before.",
+        {"Y += P": "Y = P"}),
+    Mistake("one head with the mean of the tables", "All neighbours were mixed first, and then multiplied: one head "
+        "cannot treat them differently.", {"Y += P @ X @ W": "Y += P @ X @ kernel.mean(axis=0)"}),
+)  # fmt: skip

@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 from attnlib.exercises.kit.given import softmax
 
@@ -51,23 +52,20 @@ def cases(rng):
 
 
 GIVEN = ("keys from the target", "scaled by √d_model")
-VARIANTS = """
-    reference
-    Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1]) => np.einsum('hmd,hnd->hmn', Q, K) * Q.shape[-1] ** -0.5
-"""
-MISTAKES = """
-keys from the target | What is scored must be what is read: the source.
-    heads(source @ W_K) => heads(X @ W_K)
-values from the target | The target read itself.
-    heads(source @ W_V) => heads(X @ W_V)
-queries from the source | The source asked; the target should.
-    heads(X @ W_Q) => heads(source @ W_Q)
-scaled by √d_model | A head's score adds up d / h products: its own width counts.
-    math.sqrt(Q.shape[-1]) => math.sqrt(X.shape[-1])
-merged without the transpose | The heads were strung together without changing places with the tokens.
-    (P @ V).swapaxes(0, 1) => (P @ V)
-the output projection was forgotten | The heads were not mixed: W_O is missing.
-    @ W_O =>
-√d_k is missing | The scores were not scaled.
-    / math.sqrt(Q.shape[-1]) =>
-"""
+VARIANTS = (
+    reference,
+    {"Q @ K.swapaxes(-1, -2) / math.sqrt(Q.shape[-1])": "np.einsum('hmd,hnd->hmn', Q, K) * Q.shape[-1] ** -0.5"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("keys from the target", "What is scored must be what is read: the source.",
+        {"heads(source @ W_K)": "heads(X @ W_K)"}),
+    Mistake("values from the target", "The target read itself.", {"heads(source @ W_V)": "heads(X @ W_V)"}),
+    Mistake("queries from the source", "The source asked; the target should.",
+        {"heads(X @ W_Q)": "heads(source @ W_Q)"}),
+    Mistake("scaled by √d_model", "A head's score adds up d / h products: its own width counts.",
+        {"math.sqrt(Q.shape[-1])": "math.sqrt(X.shape[-1])"}),
+    Mistake("merged without the transpose", "The heads were strung together without changing places with the tokens.",
+        {"(P @ V).swapaxes(0, 1)": "(P @ V)"}),
+    Mistake("the output projection was forgotten", "The heads were not mixed: W_O is missing.", {"@ W_O": ""}),
+    Mistake("√d_k is missing", "The scores were not scaled.", {"/ math.sqrt(Q.shape[-1])": ""}),
+)  # fmt: skip

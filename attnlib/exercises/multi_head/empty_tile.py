@@ -17,6 +17,8 @@ query is seen at once; the milder wrong answers, a mean over keys that were forb
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def join(lam_a, O_a, lam_b, O_b):
     """λ (m, 1) and outputs (m, d_v) of two tiles together; an empty tile has λ = -inf and zeros."""
@@ -64,25 +66,21 @@ def cases(rng):
 
 RETURNS = ("lam", "O")
 GIVEN = ("nothing from nothing",)
-VARIANTS = """
-    by_maximum
-    cleaned
-"""
-MISTAKES = """
-nothing from nothing | Where both tiles are empty, minus infinity was taken from minus infinity: that is nan. It
-  should be zeros.
-    base = np.where(np.isneginf(lam), 0, lam) => base = lam
-an empty query gets a mean | Where both tiles are empty, the outputs are zeros and λ stays minus infinity; a
-  number that is merely
-  low looks like a key with a low score.
-    lam = np.logaddexp(lam_a, lam_b) => lam = np.maximum(np.logaddexp(lam_a, lam_b), -1e9)
-the exponentials overflow | The factors are exp(λ_a - λ); without the common λ large scores overflow.
-    O = np.exp(lam_a - base) * O_a + np.exp(lam_b - base) * O_b
-        => O = (np.exp(lam_a) * O_a + np.exp(lam_b) * O_b) / np.exp(base)
-the mean of the two | A tile counts as much as its exponentials sum up to.
-    O = np.exp(lam_a - base) * O_a + np.exp(lam_b - base) * O_b => O = (O_a + O_b) / 2
-the larger λ alone | λ is the logarithm of both sums together, not the larger of the two.
-    lam = np.logaddexp(lam_a, lam_b) => lam = np.maximum(lam_a, lam_b)
-the two factors are exchanged | Each tile's factor belongs to its own output.
-    np.exp(lam_a - base) * O_a + np.exp(lam_b - base) * O_b => np.exp(lam_b - base) * O_a + np.exp(lam_a - base) * O_b
-"""
+VARIANTS = (by_maximum, cleaned)
+MISTAKES = (
+    Mistake("nothing from nothing", "Where both tiles are empty, minus infinity was taken from minus infinity: that "
+        "is nan. It should be zeros.", {"base = np.where(np.isneginf(lam), 0, lam)": "base = lam"}),
+    Mistake("an empty query gets a mean", "Where both tiles are empty, the outputs are zeros and λ stays minus "
+        "infinity; a number that is merely low looks like a key with a low score.",
+        {"lam = np.logaddexp(lam_a, lam_b)": "lam = np.maximum(np.logaddexp(lam_a, lam_b), -1e9)"}),
+    Mistake("the exponentials overflow", "The factors are exp(λ_a - λ); without the common λ large scores overflow.",
+        {"O = np.exp(lam_a - base) * O_a + np.exp(lam_b - base) * O_b":
+             "O = (np.exp(lam_a) * O_a + np.exp(lam_b) * O_b) / np.exp(base)"}),
+    Mistake("the mean of the two", "A tile counts as much as its exponentials sum up to.",
+        {"O = np.exp(lam_a - base) * O_a + np.exp(lam_b - base) * O_b": "O = (O_a + O_b) / 2"}),
+    Mistake("the larger λ alone", "λ is the logarithm of both sums together, not the larger of the two.",
+        {"lam = np.logaddexp(lam_a, lam_b)": "lam = np.maximum(lam_a, lam_b)"}),
+    Mistake("the two factors are exchanged", "Each tile's factor belongs to its own output.",
+        {"np.exp(lam_a - base) * O_a + np.exp(lam_b - base) * O_b":
+             "np.exp(lam_b - base) * O_a + np.exp(lam_a - base) * O_b"}),
+)  # fmt: skip

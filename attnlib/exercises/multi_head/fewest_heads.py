@@ -18,6 +18,7 @@ are too many cannot be seen from the weights, nor from the matrices, alone.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.given import softmax
 
 
@@ -66,25 +67,20 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_probing
-    by_outer_products
-"""
-MISTAKES = """
-the tables were counted | This is how many independent tables of weights there are. The matrices may bring it
-  down: two
-  heads that say the same are one head with the sum of their tables.
-    table = P.reshape(h, -1).T @ M.reshape(h, -1) => table = P.reshape(h, -1)
-the matrices were counted | This is how many independent matrices there are. The weights may bring it down: two heads
-  that look at the same places are one.
-    table = P.reshape(h, -1).T @ M.reshape(h, -1) => table = M.reshape(h, -1)
-the smaller of the two ranks | Neither rank sees that two heads may cancel. Take the rank of the sum.
-    return np.linalg.matrix_rank(table)
-        => return min(np.linalg.matrix_rank(P.reshape(h, -1)), np.linalg.matrix_rank(M.reshape(h, -1)))
-all heads | That many heads there are. Fewer may do the same.
-    return np.linalg.matrix_rank(table) => return h
-the rank of the layer as one matrix | That is the rank of the map from all numbers of X to all numbers of Y.
-  Arrange its entries by
-  pairs of tokens and pairs of features.
-    = np.linalg.matrix_rank(sum(np.kron(p, m.T) for p, m in zip(P, M, strict=True)))
-"""
+VARIANTS = (by_probing, by_outer_products)
+MISTAKES = (
+    Mistake("the tables were counted", "This is how many independent tables of weights there are. The matrices may "
+        "bring it down: two heads that say the same are one head with the sum of their tables.",
+        {"table = P.reshape(h, -1).T @ M.reshape(h, -1)": "table = P.reshape(h, -1)"}),
+    Mistake("the matrices were counted", "This is how many independent matrices there are. The weights may bring it "
+        "down: two heads that look at the same places are one.",
+        {"table = P.reshape(h, -1).T @ M.reshape(h, -1)": "table = M.reshape(h, -1)"}),
+    Mistake("the smaller of the two ranks", "Neither rank sees that two heads may cancel. Take the rank of the sum.",
+        {"return np.linalg.matrix_rank(table)":
+             "return min(np.linalg.matrix_rank(P.reshape(h, -1)), np.linalg.matrix_rank(M.reshape(h, -1)))"}),
+    Mistake("all heads", "That many heads there are. Fewer may do the same.",
+        {"return np.linalg.matrix_rank(table)": "return h"}),
+    Mistake("the rank of the layer as one matrix", "That is the rank of the map from all numbers of X to all numbers "
+        "of Y. Arrange its entries by pairs of tokens and pairs of features.",
+        lambda P, M: np.linalg.matrix_rank(sum(np.kron(p, m.T) for p, m in zip(P, M, strict=True)))),
+)  # fmt: skip

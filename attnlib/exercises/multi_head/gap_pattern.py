@@ -16,6 +16,8 @@ now itself something that a first layer wrote: queries are composed here as well
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def gap_weights(tokens):
     """The weights (n, n) of a head that looks where the token two before is the one before its own place."""
@@ -52,29 +54,27 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    place_by_place
-    with_indices
-"""
-MISTAKES = """
-no gap | These are the weights for "A B ... A": one before the key is compared with the asking token itself.
-    match[1:, 2:] = tokens[:-1, None] == tokens[None, :-2] => match[:, 1:] = tokens[:, None] == tokens[None, :-1]
-asks with its own token | The token at the place itself is y, which may be anything. The one before it is A.
-    match[1:, 2:] = tokens[:-1, None] => match[:, 2:] = tokens[:, None]
-one before the key | B stands two behind A: the token two before has to be the same.
-    match[1:, 2:] = tokens[:-1, None] == tokens[None, :-2] => match[1:, 1:] = tokens[:-1, None] == tokens[None, :-1]
-two before both | It compared the token two before with the token two before. Of the place that asks, the one
-  before counts.
-    match[1:, 2:] = tokens[:-1, None] == => match[2:, 2:] = tokens[:-2, None] ==
-looks ahead | A place may look at itself and at what came before it.
-    match = np.tril(match) => match = match
-not at its own place | In "A A B" the place of B is one that fits, also for B itself.
-    np.tril(match) => np.tril(match, k=-1)
-not shared out | The rows do not sum to one: the weight is shared evenly among the places that fit.
-    return match / np.maximum(match.sum(axis=1, keepdims=True), 1) => return match
-shared out by columns | Each *row* sums to one: who looks shares out its weight.
-    axis=1 => axis=0
-queries and keys exchanged | Rows ask and columns are looked at.
-    return match / np.maximum(match.sum(axis=1, keepdims=True), 1)
-        => return (match / np.maximum(match.sum(axis=1, keepdims=True), 1)).T
-"""
+VARIANTS = (place_by_place, with_indices)
+MISTAKES = (
+    Mistake("no gap", 'These are the weights for "A B ... A": one before the key is compared with the asking token '
+        "itself.",
+        {"match[1:, 2:] = tokens[:-1, None] == tokens[None, :-2]":
+             "match[:, 1:] = tokens[:, None] == tokens[None, :-1]"}),
+    Mistake("asks with its own token", "The token at the place itself is y, which may be anything. The one before it "
+        "is A.", {"match[1:, 2:] = tokens[:-1, None]": "match[:, 2:] = tokens[:, None]"}),
+    Mistake("one before the key", "B stands two behind A: the token two before has to be the same.",
+        {"match[1:, 2:] = tokens[:-1, None] == tokens[None, :-2]":
+             "match[1:, 1:] = tokens[:-1, None] == tokens[None, :-1]"}),
+    Mistake("two before both", "It compared the token two before with the token two before. Of the place that asks, "
+        "the one before counts.", {"match[1:, 2:] = tokens[:-1, None] ==": "match[2:, 2:] = tokens[:-2, None] =="}),
+    Mistake("looks ahead", "A place may look at itself and at what came before it.",
+        {"match = np.tril(match)": "match = match"}),
+    Mistake("not at its own place", 'In "A A B" the place of B is one that fits, also for B itself.',
+        {"np.tril(match)": "np.tril(match, k=-1)"}),
+    Mistake("not shared out", "The rows do not sum to one: the weight is shared evenly among the places that fit.",
+        {"return match / np.maximum(match.sum(axis=1, keepdims=True), 1)": "return match"}),
+    Mistake("shared out by columns", "Each *row* sums to one: who looks shares out its weight.", {"axis=1": "axis=0"}),
+    Mistake("queries and keys exchanged", "Rows ask and columns are looked at.",
+        {"return match / np.maximum(match.sum(axis=1, keepdims=True), 1)":
+             "return (match / np.maximum(match.sum(axis=1, keepdims=True), 1)).T"}),
+)  # fmt: skip

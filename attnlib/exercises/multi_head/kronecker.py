@@ -18,6 +18,7 @@ more no single head can equal it: that is the exact sense in which several heads
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.given import softmax
 
 
@@ -45,25 +46,23 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    matrix_by_probing
-    np.kron(P[k], M[k].T) => np.einsum('ij,ba->iajb', P[k], M[k]).reshape(len(P[k]) * M.shape[2], -1)
-"""
-MISTAKES = """
-the two factors are exchanged | Row by row, X.reshape(-1) runs through the entries of a token first: the
-  weights are the first factor.
-    np.kron(P[k], M[k].T) => np.kron(M[k].T, P[k])
-M is not transposed | Entry a of the output collects from entry b of the input by M[b, a].
-    M[k].T => M[k]
-P is transposed | Output i collects from input j by P[i, j].
-    np.kron(P[k] => np.kron(P[k].T
-one head only | The heads add up.
-    range(len(P)) => range(1)
-a matrix for each head | These are the heads' own matrices. The layer adds them up.
-    sum(np.kron(P[k], M[k].T) for k in range(len(P))) => np.stack([np.kron(P[k], M[k].T) for k in range(len(P))])
-a product of sums | The tables of the heads were added first, and then the matrices: that pairs every head's
-  weights with every other head's matrix.
-    sum(np.kron(P[k], M[k].T) for k in range(len(P))) => np.kron(P.sum(axis=0), M.sum(axis=0).T)
-a mean over the heads | The parts of the heads are added, not averaged.
-    return sum( => return 1 / len(P) * sum(
-"""
+VARIANTS = (
+    matrix_by_probing,
+    {"np.kron(P[k], M[k].T)": "np.einsum('ij,ba->iajb', P[k], M[k]).reshape(len(P[k]) * M.shape[2], -1)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the two factors are exchanged", "Row by row, X.reshape(-1) runs through the entries of a token first: "
+        "the weights are the first factor.", {"np.kron(P[k], M[k].T)": "np.kron(M[k].T, P[k])"}),
+    Mistake("M is not transposed", "Entry a of the output collects from entry b of the input by M[b, a].",
+        {"M[k].T": "M[k]"}),
+    Mistake("P is transposed", "Output i collects from input j by P[i, j].", {"np.kron(P[k]": "np.kron(P[k].T"}),
+    Mistake("one head only", "The heads add up.", {"range(len(P))": "range(1)"}),
+    Mistake("a matrix for each head", "These are the heads' own matrices. The layer adds them up.",
+        {"sum(np.kron(P[k], M[k].T) for k in range(len(P)))":
+             "np.stack([np.kron(P[k], M[k].T) for k in range(len(P))])"}),
+    Mistake("a product of sums", "The tables of the heads were added first, and then the matrices: that pairs every "
+        "head's weights with every other head's matrix.",
+        {"sum(np.kron(P[k], M[k].T) for k in range(len(P)))": "np.kron(P.sum(axis=0), M.sum(axis=0).T)"}),
+    Mistake("a mean over the heads", "The parts of the heads are added, not averaged.",
+        {"return sum(": "return 1 / len(P) * sum("}),
+)  # fmt: skip

@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 from attnlib.exercises.kit.given import softmax
 
@@ -49,29 +50,21 @@ def heads_by_loop(Q, K, V, mask):
 
 
 GIVEN = ("the mask of a sequence went to a head", "inverted mask")
-VARIANTS = """
-    heads_by_loop
-    mask[:, None] => np.expand_dims(mask, 1)
-"""
-MISTAKES = r"""
-the mask of a sequence went to a head | The axis of sequences met the axis of heads.
-    mask[:, None] => mask[: Q.shape[1]]
-    mask[:, None] => mask
-inverted mask | True means: may look.
-    np.where(mask[:, None], S, -math.inf) => np.where(mask[:, None], -math.inf, S)
-    np.where(mask[:, None], S, -math.inf) => np.where(~mask[:, None], S, -math.inf)
-queries and keys of the mask are exchanged | Rows of the mask are queries, columns are keys.
-    mask[:, None] => mask.swapaxes(-1, -2)[:, None]
-the first sequence's mask for all | Each sequence has its own mask.
-    mask[:, None] => mask[:1, None]
-hidden scores are zero | exp(0) is 1: hidden keys are still read.
-    -math.inf => 0.0
-hidden after the softmax | The hidden keys give nothing, but they still took their share: the other weights
-  no longer sum to one.
-    S = np.where(mask[:, None], S, -math.inf)\n
-        => \n
-        ;; return softmax(S) @ V
-        => return softmax(S) * mask[:, None] @ V
-the mask is not used | Hidden keys are read.
-    S = np.where(mask[:, None], S, -math.inf)\n => \n
-"""
+VARIANTS = (heads_by_loop, {"mask[:, None]": "np.expand_dims(mask, 1)"})
+MISTAKES = (
+    Mistake("the mask of a sequence went to a head", "The axis of sequences met the axis of heads.",
+        {"mask[:, None]": "mask[: Q.shape[1]]"}, {"mask[:, None]": "mask"}),
+    Mistake("inverted mask", "True means: may look.",
+        {"np.where(mask[:, None], S, -math.inf)": "np.where(mask[:, None], -math.inf, S)"},
+        {"np.where(mask[:, None], S, -math.inf)": "np.where(~mask[:, None], S, -math.inf)"}),
+    Mistake("queries and keys of the mask are exchanged", "Rows of the mask are queries, columns are keys.",
+        {"mask[:, None]": "mask.swapaxes(-1, -2)[:, None]"}),
+    Mistake("the first sequence's mask for all", "Each sequence has its own mask.",
+        {"mask[:, None]": "mask[:1, None]"}),
+    Mistake("hidden scores are zero", "exp(0) is 1: hidden keys are still read.", {"-math.inf": "0.0"}),
+    Mistake("hidden after the softmax", "The hidden keys give nothing, but they still took their share: the other "
+        "weights no longer sum to one.",
+        {"S = np.where(mask[:, None], S, -math.inf)\n": "\n",
+         "return softmax(S) @ V": "return softmax(S) * mask[:, None] @ V"}),
+    Mistake("the mask is not used", "Hidden keys are read.", {"S = np.where(mask[:, None], S, -math.inf)\n": "\n"}),
+)  # fmt: skip

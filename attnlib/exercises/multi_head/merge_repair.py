@@ -16,6 +16,7 @@ side by side in memory, so the reshape has to move them.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 from attnlib.reference import heads
 
@@ -44,21 +45,15 @@ reference = heads.merge_heads
 
 
 GIVEN = ("merged without the transpose",)
-VARIANTS = """
-    merge_by_concatenation
-    O.swapaxes(-3, -2) => np.moveaxis(O, -3, -2)
-"""
-MISTAKES = """
-merged without the transpose | Rows of one head were strung together: a row mixes tokens. Tokens and heads
-  must change places first.
-    O.swapaxes(-3, -2).reshape => O.reshape
-the heads are interleaved | First come all numbers of head 0, then those of head 1. Here their first numbers
-  came first.
-    O.swapaxes(-3, -2) => np.moveaxis(O, -3, -1)
-the last head first | Head 0 gets the first columns.
-    O.swapaxes => O[..., ::-1, :, :].swapaxes
-a sum of the heads | The heads were added up, and repeated to the right width. They belong side by side.
-    O.swapaxes(-3, -2).reshape(*batch, n, n_heads * d_v) => np.concatenate([O.sum(axis=-3)] * n_heads, axis=-1)
-tokens in reverse | The tokens have changed their order.
-    O.swapaxes => O[..., ::-1, :].swapaxes
-"""
+VARIANTS = (merge_by_concatenation, {"O.swapaxes(-3, -2)": "np.moveaxis(O, -3, -2)"})
+MISTAKES = (
+    Mistake("merged without the transpose", "Rows of one head were strung together: a row mixes tokens. Tokens and "
+        "heads must change places first.", {"O.swapaxes(-3, -2).reshape": "O.reshape"}),
+    Mistake("the heads are interleaved", "First come all numbers of head 0, then those of head 1. Here their first "
+        "numbers came first.", {"O.swapaxes(-3, -2)": "np.moveaxis(O, -3, -1)"}),
+    Mistake("the last head first", "Head 0 gets the first columns.", {"O.swapaxes": "O[..., ::-1, :, :].swapaxes"}),
+    Mistake("a sum of the heads", "The heads were added up, and repeated to the right width. They belong side by side.",
+        {"O.swapaxes(-3, -2).reshape(*batch, n, n_heads * d_v)":
+             "np.concatenate([O.sum(axis=-3)] * n_heads, axis=-1)"}),
+    Mistake("tokens in reverse", "The tokens have changed their order.", {"O.swapaxes": "O[..., ::-1, :].swapaxes"}),
+)  # fmt: skip

@@ -15,6 +15,8 @@ number somewhere, and mostly not at the same place. What training has changed is
 this the report does not say.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 CHOICES = (
     "the same count for the layer before training",
     "the same count with more texts",
@@ -28,11 +30,10 @@ def answer():
 
 
 CHOICES = CHOICES
-MISTAKES = """
-more texts | They make six a surer six. They do not say what six would be without training.
-    = CHOICES[1]
-more heads | Another trained layer has the same gap: nothing to compare the count with.
-    = CHOICES[2]
-the answers | It says whether the layer has learned. It does not say whether the count of offsets shows it.
-    = CHOICES[3]
-"""
+MISTAKES = (
+    Mistake("more texts", "They make six a surer six. They do not say what six would be without training.",
+        CHOICES[1]),
+    Mistake("more heads", "Another trained layer has the same gap: nothing to compare the count with.", CHOICES[2]),
+    Mistake("the answers", "It says whether the layer has learned. It does not say whether the count of offsets shows "
+        "it.", CHOICES[3]),
+)  # fmt: skip

@@ -13,6 +13,8 @@ The bias adds $q_i \cdot b$ to every score of row i, and the softmax forgets wha
 In floating point the gradient is noise around 1e-17. So leaving it out is no mistake.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 CHOICES = (
     "exactly zero",
     "as large as that of the queries' bias",
@@ -26,11 +28,9 @@ def answer():
 
 
 CHOICES = CHOICES
-MISTAKES = """
-symmetry | Queries and keys are not alike here: the softmax runs over keys, not over queries.
-    = CHOICES[1]
-a scale | No factor is left of it: look at what the softmax does to a whole row.
-    = CHOICES[2]
-the loss decides | No loss can see it, because the weights themselves do not move.
-    = CHOICES[3]
-"""
+MISTAKES = (
+    Mistake("symmetry", "Queries and keys are not alike here: the softmax runs over keys, not over queries.",
+        CHOICES[1]),
+    Mistake("a scale", "No factor is left of it: look at what the softmax does to a whole row.", CHOICES[2]),
+    Mistake("the loss decides", "No loss can see it, because the weights themselves do not move.", CHOICES[3]),
+)  # fmt: skip

@@ -16,6 +16,7 @@ gates at zero.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -46,23 +47,22 @@ def cases(rng):
 
 GIVEN = ("columns of W_O in place of rows", "the columns are interleaved")
 RETURNS = ("W_Q", "W_K", "W_V", "W_O")
-VARIANTS = """
-    without_by_reshape
-    np.concatenate([np.arange(k * d_k, (k + 1) * d_k) for k in keep])
-        => (np.asarray(keep)[:, None] * d_k + np.arange(d_k)).ravel()
-"""
-MISTAKES = """
-columns of W_O in place of rows | The heads meet W_O from the left: each owns rows of it. Its columns are
-  the numbers of the model.
-    W_O[own] => W_O[:, own]
-the columns are interleaved | Head k got every h-th column; it owns a block of neighbours.
-    np.arange(k * d_k, (k + 1) * d_k) => np.arange(k, n_heads * d_k, n_heads)
-the heads to keep were removed | `keep` names the heads that stay.
-    for k in keep] => for k in range(n_heads) if k not in keep or len(keep) == n_heads]
-the output projection was left whole | Its rows have to match the heads that are left.
-    W_O[own] => W_O
-the order was not kept | The heads come in the order of `keep`.
-    for k in keep] => for k in sorted(keep)]
-rows of the projections in place of columns | A head reads all of X through its own columns.
-    W_Q[:, own], W_K[:, own], W_V[:, own] => W_Q[own].T, W_K[own].T, W_V[own].T
-"""
+VARIANTS = (
+    without_by_reshape,
+    {"np.concatenate([np.arange(k * d_k, (k + 1) * d_k) for k in keep])":
+         "(np.asarray(keep)[:, None] * d_k + np.arange(d_k)).ravel()"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("columns of W_O in place of rows", "The heads meet W_O from the left: each owns rows of it. Its columns "
+        "are the numbers of the model.", {"W_O[own]": "W_O[:, own]"}),
+    Mistake("the columns are interleaved", "Head k got every h-th column; it owns a block of neighbours.",
+        {"np.arange(k * d_k, (k + 1) * d_k)": "np.arange(k, n_heads * d_k, n_heads)"}),
+    Mistake("the heads to keep were removed", "`keep` names the heads that stay.",
+        {"for k in keep]": "for k in range(n_heads) if k not in keep or len(keep) == n_heads]"}),
+    Mistake("the output projection was left whole", "Its rows have to match the heads that are left.",
+        {"W_O[own]": "W_O"}),
+    Mistake("the order was not kept", "The heads come in the order of `keep`.",
+        {"for k in keep]": "for k in sorted(keep)]"}),
+    Mistake("rows of the projections in place of columns", "A head reads all of X through its own columns.",
+        {"W_Q[:, own], W_K[:, own], W_V[:, own]": "W_Q[own].T, W_K[own].T, W_V[own].T"}),
+)  # fmt: skip

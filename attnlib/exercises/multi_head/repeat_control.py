@@ -14,6 +14,8 @@ Let the same model read 30 random tokens twice. A head that completes now looks 
 Every control asks this way: find what the other explanation depends on, and change that alone.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 CHOICES = (
     "other random tokens, again 50 and the same 50",
     "30 random tokens and the same 30",
@@ -27,11 +29,9 @@ def answer():
 
 
 CHOICES = CHOICES
-MISTAKES = """
-other tokens | The place 49 back would still be the place behind the earlier occurrence: both explain what is seen.
-    = CHOICES[0]
-another model | That asks whether other models do the same, whatever it is.
-    = CHOICES[2]
-more of the same | More texts make 0.6 more exact. They do not say what the head follows.
-    = CHOICES[3]
-"""
+MISTAKES = (
+    Mistake("other tokens", "The place 49 back would still be the place behind the earlier occurrence: both explain "
+        "what is seen.", CHOICES[0]),
+    Mistake("another model", "That asks whether other models do the same, whatever it is.", CHOICES[2]),
+    Mistake("more of the same", "More texts make 0.6 more exact. They do not say what the head follows.", CHOICES[3]),
+)  # fmt: skip

@@ -16,6 +16,7 @@ decides the order: tiling in place of repeating runs, with every head asking a s
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 from attnlib.reference import grouped
 
@@ -44,20 +45,19 @@ def reference(K, n_heads):
     return grouped.repeat_heads(K, n_heads // K.shape[-3])
 
 
-VARIANTS = """
-    shared_by_index
-    np.repeat(K, n_heads // K.shape[-3], axis=-3)
-        => np.stack([K[..., k * K.shape[-3] // n_heads, :, :] for k in range(n_heads)], axis=-3)
-"""
-MISTAKES = """
-tiled, not repeated | The key heads came round in turns. Neighbouring query heads share one.
-    np.repeat(K, n_heads // K.shape[-3] => np.concatenate([K] * (n_heads // K.shape[-3])
-everybody reads the first key head | Each group has its own key head.
-    np.repeat(K, => np.repeat(K[..., :1, :, :] + 0 * K,
-the groups are reversed | The first group shares the first key head.
-    np.repeat(K, => np.repeat(K[..., ::-1, :, :],
-the tokens were repeated | The axis of the heads is the third from the end.
-    axis=-3) => axis=-2)
-divided by the size of the group | A key is shared, not split: each query head reads it whole.
-    return np.repeat => return K.shape[-3] / n_heads * np.repeat
-"""
+VARIANTS = (
+    shared_by_index,
+    {"np.repeat(K, n_heads // K.shape[-3], axis=-3)":
+         "np.stack([K[..., k * K.shape[-3] // n_heads, :, :] for k in range(n_heads)], axis=-3)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("tiled, not repeated", "The key heads came round in turns. Neighbouring query heads share one.",
+        {"np.repeat(K, n_heads // K.shape[-3]": "np.concatenate([K] * (n_heads // K.shape[-3])"}),
+    Mistake("everybody reads the first key head", "Each group has its own key head.",
+        {"np.repeat(K,": "np.repeat(K[..., :1, :, :] + 0 * K,"}),
+    Mistake("the groups are reversed", "The first group shares the first key head.",
+        {"np.repeat(K,": "np.repeat(K[..., ::-1, :, :],"}),
+    Mistake("the tokens were repeated", "The axis of the heads is the third from the end.", {"axis=-3)": "axis=-2)"}),
+    Mistake("divided by the size of the group", "A key is shared, not split: each query head reads it whole.",
+        {"return np.repeat": "return K.shape[-3] / n_heads * np.repeat"}),
+)  # fmt: skip

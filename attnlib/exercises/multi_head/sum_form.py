@@ -15,6 +15,7 @@ switched off, weighed or measured.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -39,21 +40,20 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    contributions_by_loop
-    O @ W_O.reshape(n_heads, d_v, -1) => np.einsum("...hne,hed->...hnd", O, W_O.reshape(n_heads, d_v, -1))
-"""
-MISTAKES = """
-the rows are interleaved | Head k met every h-th row. Side by side, its numbers meet a block of neighbouring
-  rows.
-    W_O.reshape(n_heads, d_v, -1) => W_O.reshape(d_v, n_heads, -1).swapaxes(0, 1)
-every head met the rows of head 0 | Each head has its own block of rows.
-    W_O.reshape(n_heads, d_v, -1) => W_O[:d_v]
-the last block for the first head | Head 0 meets the first rows.
-    W_O.reshape(n_heads, d_v, -1) => W_O.reshape(n_heads, d_v, -1)[::-1]
-divided by the number of heads | The parts sum to the output; they are not a mean.
-    return O @ W_O.reshape(n_heads, d_v, -1) => return O @ W_O.reshape(n_heads, d_v, -1) / n_heads
-all parts at once | This is their sum, the output of the layer, once for every head.
-    return O @ W_O.reshape(n_heads, d_v, -1)
-        => return np.stack([(O @ W_O.reshape(n_heads, d_v, -1)).sum(axis=-3)] * n_heads, axis=-3)
-"""
+VARIANTS = (
+    contributions_by_loop,
+    {"O @ W_O.reshape(n_heads, d_v, -1)": 'np.einsum("...hne,hed->...hnd", O, W_O.reshape(n_heads, d_v, -1))'},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the rows are interleaved", "Head k met every h-th row. Side by side, its numbers meet a block of "
+        "neighbouring rows.", {"W_O.reshape(n_heads, d_v, -1)": "W_O.reshape(d_v, n_heads, -1).swapaxes(0, 1)"}),
+    Mistake("every head met the rows of head 0", "Each head has its own block of rows.",
+        {"W_O.reshape(n_heads, d_v, -1)": "W_O[:d_v]"}),
+    Mistake("the last block for the first head", "Head 0 meets the first rows.",
+        {"W_O.reshape(n_heads, d_v, -1)": "W_O.reshape(n_heads, d_v, -1)[::-1]"}),
+    Mistake("divided by the number of heads", "The parts sum to the output; they are not a mean.",
+        {"return O @ W_O.reshape(n_heads, d_v, -1)": "return O @ W_O.reshape(n_heads, d_v, -1) / n_heads"}),
+    Mistake("all parts at once", "This is their sum, the output of the layer, once for every head.",
+        {"return O @ W_O.reshape(n_heads, d_v, -1)":
+             "return np.stack([(O @ W_O.reshape(n_heads, d_v, -1)).sum(axis=-3)] * n_heads, axis=-3)"}),
+)  # fmt: skip

@@ -16,6 +16,7 @@ machines, and removed.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -57,28 +58,25 @@ def cases(rng):
 
 
 RETURNS = ("W_Q", "W_K", "W_V", "W_O")
-VARIANTS = """
-    by_blocks
-    by_reshape
-"""
-MISTAKES = """
-W_O was left as it is | The heads changed places, but W_O still meets them in the old order: the layer computes
-  something else.
-    W_O[columns] => W_O
-the columns of W_O were moved | W_O meets the heads with its rows. Its columns are the numbers of the output.
-    W_O[columns] => W_O[:, columns]
-the order was turned round | Here the old head k went to place order[k]. Asked for is the layer whose head k is
-  the old head order[k].
-    np.array(order)[:, None] => np.argsort(order)[:, None]
-W_O in the opposite order | The rows of W_O move as the heads do, not back.
-    W_O[columns] => W_O[np.argsort(columns)]
-the heads were interleaved | A head is a block of neighbouring columns; here single columns were dealt out.
-    (np.array(order)[:, None] * d_k + np.arange(d_k)).ravel()
-        => (np.array(order)[:, None] + np.arange(d_k) * n_heads).ravel()
-queries alone | Keys and values belong to a head as well.
-    W_K[:, columns], W_V[:, columns] => W_K, W_V
-the values stayed | Values belong to a head as well: its weights now mix the values of another.
-    W_V[:, columns] => W_V
-rows of the projections were moved | A head owns columns of W_Q, W_K and W_V. Their rows are the numbers of the input.
-    W_Q[:, columns], W_K[:, columns], W_V[:, columns] => W_Q[columns], W_K[columns], W_V[columns]
-"""
+VARIANTS = (by_blocks, by_reshape)
+MISTAKES = (
+    Mistake("W_O was left as it is", "The heads changed places, but W_O still meets them in the old order: the layer "
+        "computes something else.", {"W_O[columns]": "W_O"}),
+    Mistake("the columns of W_O were moved", "W_O meets the heads with its rows. Its columns are the numbers of the "
+        "output.", {"W_O[columns]": "W_O[:, columns]"}),
+    Mistake("the order was turned round", "Here the old head k went to place order[k]. Asked for is the layer whose "
+        "head k is the old head order[k].", {"np.array(order)[:, None]": "np.argsort(order)[:, None]"}),
+    Mistake("W_O in the opposite order", "The rows of W_O move as the heads do, not back.",
+        {"W_O[columns]": "W_O[np.argsort(columns)]"}),
+    Mistake("the heads were interleaved", "A head is a block of neighbouring columns; here single columns were dealt "
+        "out.",
+        {"(np.array(order)[:, None] * d_k + np.arange(d_k)).ravel()":
+             "(np.array(order)[:, None] + np.arange(d_k) * n_heads).ravel()"}),
+    Mistake("queries alone", "Keys and values belong to a head as well.",
+        {"W_K[:, columns], W_V[:, columns]": "W_K, W_V"}),
+    Mistake("the values stayed", "Values belong to a head as well: its weights now mix the values of another.",
+        {"W_V[:, columns]": "W_V"}),
+    Mistake("rows of the projections were moved", "A head owns columns of W_Q, W_K and W_V. Their rows are the "
+        "numbers of the input.",
+        {"W_Q[:, columns], W_K[:, columns], W_V[:, columns]": "W_Q[columns], W_K[columns], W_V[columns]"}),
+)  # fmt: skip

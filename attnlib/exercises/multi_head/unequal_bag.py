@@ -15,6 +15,8 @@ of this page reads its bag with a linear map and takes the largest score. It can
 heaviest is no linear question. A feed-forward network could ask it.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 LEFT, RIGHT, SYMBOLS = 0.6, 0.4, 10
 
 
@@ -27,15 +29,13 @@ def answer():
     return len(set(means.values())) / len(means)  # how many pairs have a mean of their own
 
 
-MISTAKES = """
-a guess from a bag | That holds for equal shares, where the mean of 3 and 7 is that of 7 and 3. Here they differ.
-    = (1 + 1 / SYMBOLS) / 2
-equal symbols only | Equal symbols are the easy case. Look at the two numbers in the mean if they differ.
-    = 1 / SYMBOLS
-the larger share | The share is how much of a symbol arrives, not how often it is recognised.
-    = LEFT
-one of the two | Both are in the mean, and the shares tell which is which.
-    = 0.5
-both shares | The product of the shares has no meaning here: the mean is one vector, and nothing is drawn at random.
-    = LEFT * RIGHT
-"""
+MISTAKES = (
+    Mistake("a guess from a bag", "That holds for equal shares, where the mean of 3 and 7 is that of 7 and 3. Here "
+        "they differ.", (1 + 1 / SYMBOLS) / 2),
+    Mistake("equal symbols only", "Equal symbols are the easy case. Look at the two numbers in the mean if they "
+        "differ.", 1 / SYMBOLS),
+    Mistake("the larger share", "The share is how much of a symbol arrives, not how often it is recognised.", LEFT),
+    Mistake("one of the two", "Both are in the mean, and the shares tell which is which.", 0.5),
+    Mistake("both shares", "The product of the shares has no meaning here: the mean is one vector, and nothing is "
+        "drawn at random.", LEFT * RIGHT),
+)  # fmt: skip

@@ -14,6 +14,8 @@ The width of a head and the width of the model are two choices. That their produ
 convention, which makes the count independent of the number of heads; without it each head costs 4 d d_k.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 D, HEADS, D_K = 1024, 128, 128
 
 
@@ -21,17 +23,13 @@ def answer():
     return 4 * D * HEADS * D_K / (4 * D * D)
 
 
-MISTAKES = """
-as many | That holds where d_k = d / h, here 8 numbers for each head. These heads have 128.
-    = 1.0
-one for each head | Each head is as wide as 128 numbers, and the model as 1,024.
-    = HEADS
-W_O was left as it is | W_O takes what all heads say, so it grows with them.
-    = (3 * D * HEADS * D_K + D * D) / (4 * D * D)
-the square | Each matrix has one side of the model's width. Only the other grows.
-    = (HEADS * D_K / D) ** 2
-the wrong way round | These heads are wider, not thinner.
-    = D / (HEADS * D_K)
-the width of a head | It is how wide a head is, as a share of the model.
-    = D_K / D
-"""
+MISTAKES = (
+    Mistake("as many", "That holds where d_k = d / h, here 8 numbers for each head. These heads have 128.", 1.0),
+    Mistake("one for each head", "Each head is as wide as 128 numbers, and the model as 1,024.", HEADS),
+    Mistake("W_O was left as it is", "W_O takes what all heads say, so it grows with them.",
+        (3 * D * HEADS * D_K + D * D) / (4 * D * D)),
+    Mistake("the square", "Each matrix has one side of the model's width. Only the other grows.",
+        (HEADS * D_K / D) ** 2),
+    Mistake("the wrong way round", "These heads are wider, not thinner.", D / (HEADS * D_K)),
+    Mistake("the width of a head", "It is how wide a head is, as a share of the model.", D_K / D),
+)  # fmt: skip

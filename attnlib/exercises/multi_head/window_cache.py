@@ -15,6 +15,8 @@ Beyond the window most layers stop growing, and what is left grows with one laye
 the second bill than sharing, and the two multiply. It is not free: it changes what the layers can read.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def window_cache(layers, period, window, n_kv_heads, d_head, n, bytes_each):
     """The bytes of the keys and values that a decoder keeps of n tokens if most of its layers have a window."""
@@ -43,31 +45,26 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_layer
-    min(n, window) => (n if n < window else window)
-"""
-MISTAKES = """
-the window is always full | A text shorter than the window leaves fewer tokens than the window has room for.
-    min(n, window) => window
-no layer sees all | Some layers keep everything.
-    kept = whole * n + (layers - whole) * min(n, window) => kept = layers * min(n, window)
-all layers see all | Only one layer in `period` keeps everything; the others forget what lies behind the window.
-    kept = whole * n + (layers - whole) * min(n, window) => kept = layers * n
-the two kinds are exchanged | One layer in `period` sees all, the others have a window.
-    kept = whole * n + (layers - whole) * min(n, window) => kept = (layers - whole) * n + whole * min(n, window)
-one layer sees all | One layer in each `period` sees all, not one in the whole model.
-    whole = layers // period => whole = 1
-the number of windows | One layer in `period` sees all: there are layers / period of them.
-    whole = layers // period => whole = period
-all layers have a window too | The layers that see all have no window to keep beside.
-    (layers - whole) * min => layers * min
-keys alone | The values are kept as well.
-    2 * kept => kept
-queries are kept too | A query is used once, when its token is new. Keys and values are read again.
-    2 * kept => 3 * kept
-numbers, not bytes | This counts the numbers.
-    * bytes_each =>
-one head only | Every head with keys and values keeps its own.
-    * n_kv_heads =>
-"""
+VARIANTS = (by_layer, {"min(n, window)": "(n if n < window else window)"})
+MISTAKES = (
+    Mistake("the window is always full", "A text shorter than the window leaves fewer tokens than the window has room "
+        "for.", {"min(n, window)": "window"}),
+    Mistake("no layer sees all", "Some layers keep everything.",
+        {"kept = whole * n + (layers - whole) * min(n, window)": "kept = layers * min(n, window)"}),
+    Mistake("all layers see all", "Only one layer in `period` keeps everything; the others forget what lies behind "
+        "the window.", {"kept = whole * n + (layers - whole) * min(n, window)": "kept = layers * n"}),
+    Mistake("the two kinds are exchanged", "One layer in `period` sees all, the others have a window.",
+        {"kept = whole * n + (layers - whole) * min(n, window)":
+             "kept = (layers - whole) * n + whole * min(n, window)"}),
+    Mistake("one layer sees all", "One layer in each `period` sees all, not one in the whole model.",
+        {"whole = layers // period": "whole = 1"}),
+    Mistake("the number of windows", "One layer in `period` sees all: there are layers / period of them.",
+        {"whole = layers // period": "whole = period"}),
+    Mistake("all layers have a window too", "The layers that see all have no window to keep beside.",
+        {"(layers - whole) * min": "layers * min"}),
+    Mistake("keys alone", "The values are kept as well.", {"2 * kept": "kept"}),
+    Mistake("queries are kept too", "A query is used once, when its token is new. Keys and values are read again.",
+        {"2 * kept": "3 * kept"}),
+    Mistake("numbers, not bytes", "This counts the numbers.", {"* bytes_each": ""}),
+    Mistake("one head only", "Every head with keys and values keeps its own.", {"* n_kv_heads": ""}),
+)  # fmt: skip

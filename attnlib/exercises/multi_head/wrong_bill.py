@@ -14,6 +14,8 @@ The tables grow ninefold, as if nothing had been shared; each of the 32 heads st
 is the cache of a model that writes: with both changes it has three quarters of its size.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 LONGER, HEADS, KV_HEADS = 3, 32, 8
 
 
@@ -21,14 +23,13 @@ def answer():
     return LONGER**2
 
 
-MISTAKES = """
-the sharing was paid out | Each query head keeps a table of its own, however many share its keys.
-    = LONGER**2 * KV_HEADS / HEADS
-the cache | That is the cache, n times g. The weights are n² for each query head.
-    = LONGER * KV_HEADS / HEADS
-linear in the text | The fused operator would keep so much. The plain program keeps a number for each pair of tokens.
-    = LONGER
-the wrong way round | It becomes more, not less.
-    = 1 / LONGER**2
-    = KV_HEADS / HEADS
-"""
+MISTAKES = (
+    Mistake("the sharing was paid out", "Each query head keeps a table of its own, however many share its keys.",
+        LONGER**2 * KV_HEADS / HEADS),
+    Mistake("the cache", "That is the cache, n times g. The weights are n² for each query head.",
+        LONGER * KV_HEADS / HEADS),
+    Mistake("linear in the text", "The fused operator would keep so much. The plain program keeps a number for each "
+        "pair of tokens.", LONGER),
+    Mistake("the wrong way round", "It becomes more, not less.",
+        1 / LONGER**2, KV_HEADS / HEADS),
+)  # fmt: skip

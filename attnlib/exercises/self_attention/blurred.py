@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import weights
 
 
@@ -54,24 +55,22 @@ def as_a_divergence(P):
     return result
 
 
-VARIANTS = """
-    as_a_divergence
-    np.log(np.where(P > 0, P, 1)) => np.log(P + (P == 0))
-"""
-MISTAKES = """
-the other way round | This is never positive: from the entropy of the mean the mean of the entropies is taken away.
-    return entropy(P.mean(axis=0)) - entropy(P).mean(axis=0) => return entropy(P).mean(axis=0) - entropy(P.mean(axis=0))
-the entropy of the mean alone | That holds what each text is unsure of as well. Take the mean of the entropies away.
-    - entropy(P).mean(axis=0) =>
-the mean of the entropies alone | That is how unsure the head is in one text.
-    return entropy(P.mean(axis=0)) - entropy(P).mean(axis=0) => return entropy(P).mean(axis=0)
-nan where a weight is zero | 0 log 0 counts as zero, and NumPy says nan.
-    np.where(P > 0, P, 1) => P
-summed, not averaged | The entropies of the texts were added up, not averaged.
-    - entropy(P).mean(axis=0) => - entropy(P).sum(axis=0)
-averaged over the queries | The tables were averaged over queries. What blurs the figure is the mean over texts, the
-  first axis.
-    P.mean(axis=0) => P.mean(axis=1) ;; entropy(P).mean(axis=0) => entropy(P).mean(axis=1)
-logarithms to base 2 | These are bits; asked for were natural logarithms.
-    np.log( => np.log2(
-"""
+VARIANTS = (as_a_divergence, {"np.log(np.where(P > 0, P, 1))": "np.log(P + (P == 0))"})
+MISTAKES = (
+    Mistake("the other way round", "This is never positive: from the entropy of the mean the mean of the entropies is "
+        "taken away.",
+        {"return entropy(P.mean(axis=0)) - entropy(P).mean(axis=0)":
+             "return entropy(P).mean(axis=0) - entropy(P.mean(axis=0))"}),
+    Mistake("the entropy of the mean alone", "That holds what each text is unsure of as well. Take the mean of the "
+        "entropies away.", {"- entropy(P).mean(axis=0)": ""}),
+    Mistake("the mean of the entropies alone", "That is how unsure the head is in one text.",
+        {"return entropy(P.mean(axis=0)) - entropy(P).mean(axis=0)": "return entropy(P).mean(axis=0)"}),
+    Mistake("nan where a weight is zero", "0 log 0 counts as zero, and NumPy says nan.",
+        {"np.where(P > 0, P, 1)": "P"}),
+    Mistake("summed, not averaged", "The entropies of the texts were added up, not averaged.",
+        {"- entropy(P).mean(axis=0)": "- entropy(P).sum(axis=0)"}),
+    Mistake("averaged over the queries", "The tables were averaged over queries. What blurs the figure is the mean "
+        "over texts, the first axis.",
+        {"P.mean(axis=0)": "P.mean(axis=1)", "entropy(P).mean(axis=0)": "entropy(P).mean(axis=1)"}),
+    Mistake("logarithms to base 2", "These are bits; asked for were natural logarithms.", {"np.log(": "np.log2("}),
+)  # fmt: skip

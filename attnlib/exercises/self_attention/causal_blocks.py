@@ -14,6 +14,8 @@ Half of the square, and half of the diagonal blocks more: with large blocks the 
 nothing at b = n. Small blocks save most by count, and keep a processor less busy.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def multiply_adds(n, d, b):
     """Multiply-adds of scores and averages, by blocks of b by b."""
@@ -37,24 +39,18 @@ def by_looking(n, d, b):
     return sum(2 * d * b**2 for i in first for j in first if j <= i + b - 1)
 
 
-VARIANTS = """
-    by_looking
-    2 * blocks * b * b * d => sum(2 * d * b * (i + 1) * b for i in range(side))
-"""
-MISTAKES = """
-the allowed places | This counts the places where a query may look. A block is computed as a whole, its forbidden
-  places too.
-    = n * (n + 1) * d
-every block | The blocks above the diagonal hold no allowed place and are skipped.
-    side * (side + 1) // 2 => side * side
-without the diagonal | The blocks on the diagonal hold allowed places as well.
-    side * (side + 1) // 2 => side * (side - 1) // 2
-the scores alone | Each place costs twice: once for its score, once for its share of the average.
-    return 2 * blocks => return blocks
-blocks, not places | A block holds b times b places.
-    blocks * b * b * d => blocks * d
-a row of a block | A block holds b times b places, not b.
-    blocks * b * b * d => blocks * b * d
-additions counted apart | A multiplication and the addition behind it are one multiply-add.
-    return 2 * blocks => return 4 * blocks
-"""
+VARIANTS = (by_looking, {"2 * blocks * b * b * d": "sum(2 * d * b * (i + 1) * b for i in range(side))"})
+MISTAKES = (
+    Mistake("the allowed places", "This counts the places where a query may look. A block is computed as a whole, its "
+        "forbidden places too.", lambda n, d, b: n * (n + 1) * d),
+    Mistake("every block", "The blocks above the diagonal hold no allowed place and are skipped.",
+        {"side * (side + 1) // 2": "side * side"}),
+    Mistake("without the diagonal", "The blocks on the diagonal hold allowed places as well.",
+        {"side * (side + 1) // 2": "side * (side - 1) // 2"}),
+    Mistake("the scores alone", "Each place costs twice: once for its score, once for its share of the average.",
+        {"return 2 * blocks": "return blocks"}),
+    Mistake("blocks, not places", "A block holds b times b places.", {"blocks * b * b * d": "blocks * d"}),
+    Mistake("a row of a block", "A block holds b times b places, not b.", {"blocks * b * b * d": "blocks * b * d"}),
+    Mistake("additions counted apart", "A multiplication and the addition behind it are one multiply-add.",
+        {"return 2 * blocks": "return 4 * blocks"}),
+)  # fmt: skip

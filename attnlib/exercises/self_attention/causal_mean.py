@@ -16,6 +16,7 @@ counts or sorts over the tokens of a causal model has to pass it.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit import laws
 from attnlib.exercises.kit.drawing import drawn
 
@@ -46,33 +47,28 @@ def by_loop(X):
 
 
 LAWS = (laws.causal(0),)
-VARIANTS = """
-    by_a_matrix
-    by_loop
-"""
-MISTAKES = """
-the mean still sees the future | From each token the mean of all was taken. What stands at place i may know the
-  tokens up to i only.
-    np.cumsum(X, axis=-2) / seen => X.mean(axis=-2, keepdims=True)
-the token itself is missing | The mean was taken over the tokens before, without the token itself.
-    np.cumsum(X, axis=-2) / seen => (np.cumsum(X, axis=-2) - X) / np.maximum(seen - 1, 1)
-not divided | This takes the running sum away. The mean divides by how many it has added up.
-    / seen =>
-divided by n | The sum up to place i has i terms (counting from one), not n.
-    / seen => / X.shape[-2]
-the token before alone | Only the neighbour was taken away, not the mean of the past.
-    = X - np.concatenate([X[..., :1, :], X[..., :-1, :]], axis=-2)
-counted from zero | At the first place one token has been seen, not none.
-    np.arange(1, X.shape[-2] + 1) => np.maximum(np.arange(X.shape[-2]), 1)
-over the features | The mean runs over the numbers of each token. That leaks nothing, and it is another thing: asked for
-  was a mean over tokens.
-    np.cumsum(X, axis=-2) / seen => X.mean(axis=-1, keepdims=True)
-a running sum over the features | The axis of the tokens is the one before the last.
-    np.cumsum(X, axis=-2) => np.cumsum(X, axis=-1)
-from the end | The sum runs from the last token backwards: each mean holds the future and not the past.
-    np.cumsum(X, axis=-2) => np.cumsum(X[..., ::-1, :], axis=-2)[..., ::-1, :]
-the mean, not what is left | This is the mean itself. It was to be taken from X.
-    X - np.cumsum(X, axis=-2) / seen => np.cumsum(X, axis=-2) / seen
-added | The mean was added to the tokens.
-    X - np.cumsum => X + np.cumsum
-"""
+VARIANTS = (by_a_matrix, by_loop)
+MISTAKES = (
+    Mistake("the mean still sees the future", "From each token the mean of all was taken. What stands at place i may "
+        "know the tokens up to i only.", {"np.cumsum(X, axis=-2) / seen": "X.mean(axis=-2, keepdims=True)"}),
+    Mistake("the token itself is missing", "The mean was taken over the tokens before, without the token itself.",
+        {"np.cumsum(X, axis=-2) / seen": "(np.cumsum(X, axis=-2) - X) / np.maximum(seen - 1, 1)"}),
+    Mistake("not divided", "This takes the running sum away. The mean divides by how many it has added up.",
+        {"/ seen": ""}),
+    Mistake("divided by n", "The sum up to place i has i terms (counting from one), not n.",
+        {"/ seen": "/ X.shape[-2]"}),
+    Mistake("the token before alone", "Only the neighbour was taken away, not the mean of the past.",
+        lambda X: X - np.concatenate([X[..., :1, :], X[..., :-1, :]], axis=-2)),
+    Mistake("counted from zero", "At the first place one token has been seen, not none.",
+        {"np.arange(1, X.shape[-2] + 1)": "np.maximum(np.arange(X.shape[-2]), 1)"}),
+    Mistake("over the features", "The mean runs over the numbers of each token. That leaks nothing, and it is another "
+        "thing: asked for was a mean over tokens.",
+        {"np.cumsum(X, axis=-2) / seen": "X.mean(axis=-1, keepdims=True)"}),
+    Mistake("a running sum over the features", "The axis of the tokens is the one before the last.",
+        {"np.cumsum(X, axis=-2)": "np.cumsum(X, axis=-1)"}),
+    Mistake("from the end", "The sum runs from the last token backwards: each mean holds the future and not the past.",
+        {"np.cumsum(X, axis=-2)": "np.cumsum(X[..., ::-1, :], axis=-2)[..., ::-1, :]"}),
+    Mistake("the mean, not what is left", "This is the mean itself. It was to be taken from X.",
+        {"X - np.cumsum(X, axis=-2) / seen": "np.cumsum(X, axis=-2) / seen"}),
+    Mistake("added", "The mean was added to the tokens.", {"X - np.cumsum": "X + np.cumsum"}),
+)  # fmt: skip

@@ -16,6 +16,8 @@ In texts of 12 tokens such a head has 0.26 at distance 0 and 0.18 at distance 1:
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def even_shares(n):
     """(n,): the share of the weight at each distance, for even causal rows."""
@@ -40,24 +42,20 @@ def by_loops(n):
     return share
 
 
-VARIANTS = """
-    by_table
-    by_loops
-"""
-MISTAKES = r"""
-even over all tokens | Hidden keys get nothing: the query at place i shares its weight among i + 1 keys.
-    = np.arange(n, 0, -1) / n**2
-all distances alike | A far distance occurs for few queries only, and those have many keys to share among.
-    = np.ones(n) / n
-not divided by the number of queries | The shares sum to n. They were to sum to one.
-    [::-1] / n\n => [::-1]\n
-from far to near | The numbers stand the other way round: distance 0 comes first.
-    .cumsum()[::-1] => .cumsum()
-as many places as there are | These are the shares of the allowed *places*, each counted once. A place in an early row
-  has more weight than one in a late row.
-    = 2 * np.arange(n, 0, -1) / (n * (n + 1))
-the mean of each diagonal | Each distance was divided by how often it occurs. Asked for was its share of all weight.
-    [::-1] / n\n => [::-1] / np.arange(n, 0, -1)\n
-one key too few | The query at place i also sees itself: i + 1 keys.
-    1 / np.arange(1, n + 1) => 1 / np.maximum(np.arange(n), 1)
-"""
+VARIANTS = (by_table, by_loops)
+MISTAKES = (
+    Mistake("even over all tokens", "Hidden keys get nothing: the query at place i shares its weight among i + 1 keys.",
+        lambda n: np.arange(n, 0, -1) / n**2),
+    Mistake("all distances alike", "A far distance occurs for few queries only, and those have many keys to share "
+        "among.", lambda n: np.ones(n) / n),
+    Mistake("not divided by the number of queries", "The shares sum to n. They were to sum to one.",
+        {"[::-1] / n\n": "[::-1]\n"}),
+    Mistake("from far to near", "The numbers stand the other way round: distance 0 comes first.",
+        {".cumsum()[::-1]": ".cumsum()"}),
+    Mistake("as many places as there are", "These are the shares of the allowed *places*, each counted once. A place "
+        "in an early row has more weight than one in a late row.", lambda n: 2 * np.arange(n, 0, -1) / (n * (n + 1))),
+    Mistake("the mean of each diagonal", "Each distance was divided by how often it occurs. Asked for was its share "
+        "of all weight.", {"[::-1] / n\n": "[::-1] / np.arange(n, 0, -1)\n"}),
+    Mistake("one key too few", "The query at place i also sees itself: i + 1 keys.",
+        {"1 / np.arange(1, n + 1)": "1 / np.maximum(np.arange(n), 1)"}),
+)  # fmt: skip

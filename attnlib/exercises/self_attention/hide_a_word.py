@@ -15,6 +15,7 @@ that removes a word has to say which of the two it did.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn, weights
 
 
@@ -45,27 +46,24 @@ def row_by_row(P, V, j):
     return np.array([sum(p[k] * V[k] for k in kept) / (1 - p[j]) for p in P])
 
 
-VARIANTS = """
-    from_scores
-    row_by_row
-"""
-MISTAKES = """
-the rest of the row was not scaled up | The weights of each row no longer sum to one. A softmax that had never seen
-  word j would have shared all of the weight among the others.
-    left / left.sum(axis=1, keepdims=True) => left
-the word asks no more either | Row j was taken out as well. Word j may not be looked at; it may still look.
-    = np.delete(without(P, V, j), j, axis=0)
-shared out evenly | The freed weight was given to the others in equal parts. A softmax scales them all by the same
-  factor: ratios stay.
-    left / left.sum(axis=1, keepdims=True) => (left + P[:, [j]] / left.shape[1])
-given to the word itself | The freed weight went to the diagonal. It belongs to all that are left, in proportion.
-    = (P - np.outer(P[:, j], np.eye(len(P))[j]) + np.diag(P[:, j])) @ V
-softmax of weights | The weights went through a softmax once more, which makes them nearly even. Divide by their sum.
-    left / left.sum(axis=1, keepdims=True) => np.exp(left) / np.exp(left).sum(axis=1, keepdims=True)
-the hidden word's own row | Row j was struck out of the weights, and everybody still looks at word j.
-    = np.where(np.arange(len(P))[:, None] == j, 0, P @ V)
-divided over the queries | Each column was divided by its sum. A row is one word's weights: its own sum counts.
-    left.sum(axis=1, keepdims=True) => left.sum(axis=0, keepdims=True)
-nothing was hidden | These are the outputs with word j in sight.
-    = P @ V
-"""
+VARIANTS = (from_scores, row_by_row)
+MISTAKES = (
+    Mistake("the rest of the row was not scaled up", "The weights of each row no longer sum to one. A softmax that "
+        "had never seen word j would have shared all of the weight among the others.",
+        {"left / left.sum(axis=1, keepdims=True)": "left"}),
+    Mistake("the word asks no more either", "Row j was taken out as well. Word j may not be looked at; it may still "
+        "look.", lambda P, V, j: np.delete(without(P, V, j), j, axis=0)),
+    Mistake("shared out evenly", "The freed weight was given to the others in equal parts. A softmax scales them all "
+        "by the same factor: ratios stay.",
+        {"left / left.sum(axis=1, keepdims=True)": "(left + P[:, [j]] / left.shape[1])"}),
+    Mistake("given to the word itself", "The freed weight went to the diagonal. It belongs to all that are left, in "
+        "proportion.", lambda P, V, j: (P - np.outer(P[:, j], np.eye(len(P))[j]) + np.diag(P[:, j])) @ V),
+    Mistake("softmax of weights", "The weights went through a softmax once more, which makes them nearly even. Divide "
+        "by their sum.",
+        {"left / left.sum(axis=1, keepdims=True)": "np.exp(left) / np.exp(left).sum(axis=1, keepdims=True)"}),
+    Mistake("the hidden word's own row", "Row j was struck out of the weights, and everybody still looks at word j.",
+        lambda P, V, j: np.where(np.arange(len(P))[:, None] == j, 0, P @ V)),
+    Mistake("divided over the queries", "Each column was divided by its sum. A row is one word's weights: its own sum "
+        "counts.", {"left.sum(axis=1, keepdims=True)": "left.sum(axis=0, keepdims=True)"}),
+    Mistake("nothing was hidden", "These are the outputs with word j in sight.", lambda P, V, j: P @ V),
+)  # fmt: skip

@@ -19,6 +19,8 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def layers_to_reach(length, kernel, dilated):
     """Layers until the last output can depend on the first of `length` inputs, with a kernel that looks back."""
@@ -65,35 +67,28 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_walking
-    math.ceil((length - 1) / (kernel - 1)) => -(-(length - 1) // (kernel - 1))
-"""
-MISTAKES = r"""
-each layer reaches back a whole kernel | One of the places that a kernel reads is its own: it reaches back
-  kernel - 1.
-    (length - 1) / (kernel - 1) => (length - 1) / kernel
-    (length - 1) / (kernel - 1) => (length - 1) / kernel ;; (kernel - 1) * kernel => kernel * kernel
-one place too many | From the last to the first of `length` places the distance is length - 1.
-    (length - 1) / (kernel - 1) => length / (kernel - 1)
-rounded down | What is left of the distance takes one more layer.
-    math.ceil((length - 1) / (kernel - 1)) => (length - 1) // (kernel - 1)
-a logarithm that was not exact | Where the length is a power of the kernel, the quotient of logarithms can
-  come out a hair too large, and rounding up makes a whole layer of it. Count with integers.
-    while reach < length => while layers < math.ceil(math.log(length) / math.log(kernel))
-dilation was ignored | Dilated layers reach farther and farther back.
-    if not dilated => if True
-always dilated | Without dilation each layer adds the same number of places.
-    if not dilated => if False
-dilated by the layer's number | The step of layer l is kernel^l, not l + 1 or 2^l.
-    kernel**layers => (layers + 1)
-    kernel**layers => 2**layers
-its own place was forgotten | Before any layer an output reaches one place: its own. The reach starts with
-  1.
-    layers, reach = 0, 1 => layers, reach = 0, 0
-one dilated layer too many | After l dilated layers the reach is kernel^l. It is enough that it equals the
-  length.
-    return layers\n => return layers + 1\n
-the first layer is dilated already | Layer 0 reads neighbours: its step is kernel^0, which is 1.
-    kernel**layers => kernel ** (layers + 1)
-"""
+VARIANTS = (by_walking, {"math.ceil((length - 1) / (kernel - 1))": "-(-(length - 1) // (kernel - 1))"})
+MISTAKES = (
+    Mistake("each layer reaches back a whole kernel", "One of the places that a kernel reads is its own: it reaches "
+        "back kernel - 1.",
+        {"(length - 1) / (kernel - 1)": "(length - 1) / kernel"},
+        {"(length - 1) / (kernel - 1)": "(length - 1) / kernel", "(kernel - 1) * kernel": "kernel * kernel"}),
+    Mistake("one place too many", "From the last to the first of `length` places the distance is length - 1.",
+        {"(length - 1) / (kernel - 1)": "length / (kernel - 1)"}),
+    Mistake("rounded down", "What is left of the distance takes one more layer.",
+        {"math.ceil((length - 1) / (kernel - 1))": "(length - 1) // (kernel - 1)"}),
+    Mistake("a logarithm that was not exact", "Where the length is a power of the kernel, the quotient of logarithms "
+        "can come out a hair too large, and rounding up makes a whole layer of it. Count with integers.",
+        {"while reach < length": "while layers < math.ceil(math.log(length) / math.log(kernel))"}),
+    Mistake("dilation was ignored", "Dilated layers reach farther and farther back.", {"if not dilated": "if True"}),
+    Mistake("always dilated", "Without dilation each layer adds the same number of places.",
+        {"if not dilated": "if False"}),
+    Mistake("dilated by the layer's number", "The step of layer l is kernel^l, not l + 1 or 2^l.",
+        {"kernel**layers": "(layers + 1)"}, {"kernel**layers": "2**layers"}),
+    Mistake("its own place was forgotten", "Before any layer an output reaches one place: its own. The reach starts "
+        "with 1.", {"layers, reach = 0, 1": "layers, reach = 0, 0"}),
+    Mistake("one dilated layer too many", "After l dilated layers the reach is kernel^l. It is enough that it equals "
+        "the length.", {"return layers\n": "return layers + 1\n"}),
+    Mistake("the first layer is dilated already", "Layer 0 reads neighbours: its step is kernel^0, which is 1.",
+        {"kernel**layers": "kernel ** (layers + 1)"}),
+)  # fmt: skip

@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 from attnlib.exercises.kit.given import softmax
 
@@ -55,37 +56,31 @@ def by_loop(Q, K, V, real):
 
 
 GIVEN = ("the queries are masked, not the keys", "hidden scores are zero")
-VARIANTS = """
-    by_loop
-    np.where(real[:, None, :], S, -math.inf) => S + np.log(real.astype(float))[:, None, :]
-"""
-MISTAKES = r"""
-the queries are masked, not the keys | The mask hides whole rows. It is the keys of a row that have to be
-  hidden, the last axis.
-    real[:, None, :] => real[:, :, None]
-hidden scores are zero | exp(0) is 1: a hidden key with the score 0 is read like any other.
-    -math.inf => 0.0
-a finite number in place of minus infinity | A low number is not yet hidden: where the scores of the real
-  keys are lower still, the hidden key wins.
-    -math.inf => -100.0
-    -math.inf => -1000.0
-hidden after the softmax | The hidden keys give nothing, but they still took their share: the other weights
-  no longer sum to one.
-    S = np.where(real[:, None, :], S, -math.inf)\n
-        => \n
-        ;; return softmax(S) @ V
-        => return softmax(S) @ (V * real[:, :, None])
-hidden after the softmax, then divided by the sum | That is right as long as the padding has left anything
-  over. Where a hidden score is much larger than the others, the real keys have weight 0 by then, and 0 / 0
-  is nan.
-    S = np.where(real[:, None, :], S, -math.inf)\n    return softmax(S) @ V
-        => P = softmax(S) * real[:, None, :]\n    return P / P.sum(axis=-1, keepdims=True) @ V
-inverted mask | The padding is read and the words are hidden.
-    np.where(real[:, None, :], S, -math.inf) => np.where(real[:, None, :], -math.inf, S)
-no axis for the queries | real (b, n) met the scores as (m, n): the sequences of the batch became rows.
-    real[:, None, :] => real[: Q.shape[1]]
-the mask is not used | Padding is read.
-    S = np.where(real[:, None, :], S, -math.inf)\n => \n
-√d_k is missing | The scores were not divided by √d_k.
-    / math.sqrt(Q.shape[-1]) =>
-"""
+VARIANTS = (
+    by_loop,
+    {"np.where(real[:, None, :], S, -math.inf)": "S + np.log(real.astype(float))[:, None, :]"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the queries are masked, not the keys", "The mask hides whole rows. It is the keys of a row that have to "
+        "be hidden, the last axis.", {"real[:, None, :]": "real[:, :, None]"}),
+    Mistake("hidden scores are zero", "exp(0) is 1: a hidden key with the score 0 is read like any other.",
+        {"-math.inf": "0.0"}),
+    Mistake("a finite number in place of minus infinity", "A low number is not yet hidden: where the scores of the "
+        "real keys are lower still, the hidden key wins.",
+        {"-math.inf": "-100.0"}, {"-math.inf": "-1000.0"}),
+    Mistake("hidden after the softmax", "The hidden keys give nothing, but they still took their share: the other "
+        "weights no longer sum to one.",
+        {"S = np.where(real[:, None, :], S, -math.inf)\n": "\n",
+         "return softmax(S) @ V": "return softmax(S) @ (V * real[:, :, None])"}),
+    Mistake("hidden after the softmax, then divided by the sum", "That is right as long as the padding has left "
+        "anything over. Where a hidden score is much larger than the others, the real keys have weight 0 by then, and "
+        "0 / 0 is nan.",
+        {"S = np.where(real[:, None, :], S, -math.inf)\n    return softmax(S) @ V":
+             "P = softmax(S) * real[:, None, :]\n    return P / P.sum(axis=-1, keepdims=True) @ V"}),
+    Mistake("inverted mask", "The padding is read and the words are hidden.",
+        {"np.where(real[:, None, :], S, -math.inf)": "np.where(real[:, None, :], -math.inf, S)"}),
+    Mistake("no axis for the queries", "real (b, n) met the scores as (m, n): the sequences of the batch became rows.",
+        {"real[:, None, :]": "real[: Q.shape[1]]"}),
+    Mistake("the mask is not used", "Padding is read.", {"S = np.where(real[:, None, :], S, -math.inf)\n": "\n"}),
+    Mistake("√d_k is missing", "The scores were not divided by √d_k.", {"/ math.sqrt(Q.shape[-1])": ""}),
+)  # fmt: skip

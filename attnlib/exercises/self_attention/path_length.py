@@ -18,6 +18,8 @@ supports of gradients measure exactly this.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def shortest_paths(reads):
     """(n, n): through how many layers input j first reaches output i; -1 where it never does."""
@@ -60,26 +62,19 @@ def paths_by_search(reads):
     return steps
 
 
-VARIANTS = """
-    paths_by_search
-    seen = reads @ seen => seen = (reads.astype(int) @ seen.astype(int)) > 0
-"""
-MISTAKES = r"""
-the table is transposed | Row i belongs to output i, and column j to input j.
-    reads @ seen => reads.T @ seen
-the longest way was kept | A later, longer way overwrote a shorter one. Write a number only where there is
-  none.
-    seen & (steps < 0) => seen
-a token is one layer away from itself | No layer is needed for a token to reach itself: all ways are too
-  long by one.
-    = layers\n => = layers + 1\n
-started with one layer | No layer is needed for a token to reach itself: the diagonal is 0, whatever `reads`
-  says there.
-    np.eye(n, dtype=bool) => reads ;; range(n + 1) => range(1, n + 1)
-stopped too early | The longest shortest way among n tokens takes n - 1 layers.
-    range(n + 1) => range(n // 2)
-zero where there is no way | What is never reached was given 0, which is the distance of a token to itself.
-    return steps => return np.maximum(steps, 0)
-only one layer was tried | What takes two layers or more was not found.
-    range(n + 1) => range(2)
-"""
+VARIANTS = (paths_by_search, {"seen = reads @ seen": "seen = (reads.astype(int) @ seen.astype(int)) > 0"})
+MISTAKES = (
+    Mistake("the table is transposed", "Row i belongs to output i, and column j to input j.",
+        {"reads @ seen": "reads.T @ seen"}),
+    Mistake("the longest way was kept", "A later, longer way overwrote a shorter one. Write a number only where there "
+        "is none.", {"seen & (steps < 0)": "seen"}),
+    Mistake("a token is one layer away from itself", "No layer is needed for a token to reach itself: all ways are "
+        "too long by one.", {"= layers\n": "= layers + 1\n"}),
+    Mistake("started with one layer", "No layer is needed for a token to reach itself: the diagonal is 0, whatever "
+        "`reads` says there.", {"np.eye(n, dtype=bool)": "reads", "range(n + 1)": "range(1, n + 1)"}),
+    Mistake("stopped too early", "The longest shortest way among n tokens takes n - 1 layers.",
+        {"range(n + 1)": "range(n // 2)"}),
+    Mistake("zero where there is no way", "What is never reached was given 0, which is the distance of a token to "
+        "itself.", {"return steps": "return np.maximum(steps, 0)"}),
+    Mistake("only one layer was tried", "What takes two layers or more was not found.", {"range(n + 1)": "range(2)"}),
+)  # fmt: skip

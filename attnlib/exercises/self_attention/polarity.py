@@ -18,6 +18,8 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def may_look(mask, kind):
     """The course's mask, True = may look, from one of three others."""
@@ -49,27 +51,19 @@ def by_table(mask, kind):
     return {"additive": np.isfinite(mask), "hidden": np.logical_not(mask), "may look": np.asarray(mask)}[kind]
 
 
-VARIANTS = """
-    by_table
-    mask > -math.inf => ~np.isneginf(mask) ;; ~mask => mask == False
-"""
-MISTAKES = r"""
-a bias counts as hidden | A number below zero, or not equal to zero, only makes a key less or more likely.
-  Minus infinity hides.
-    mask > -math.inf => mask >= 0
-    mask > -math.inf => mask == 0
-the additive mask is inverted | Minus infinity hides, so those places are False.
-    mask > -math.inf => mask == -math.inf
-True still means hidden | This kind has to be turned round.
-    return ~mask => return mask
-the right mask was turned | True already meant "may look" there.
-    return mask\n => return ~mask\n
-zero hides | As a boolean every number but 0 is True, minus infinity too, and the zeros that allow a look
-  are False.
-    mask > -math.inf => mask != 0
-a factor, not a boolean | exp turns minus infinity into 0 and a bias into a factor. Asked for is True or
-  False.
-    mask > -math.inf => np.exp(mask)
-hidden where the number is positive | Only minus infinity hides; a positive number makes a key more likely.
-    mask > -math.inf => mask <= 0
-"""
+VARIANTS = (by_table, {"mask > -math.inf": "~np.isneginf(mask)", "~mask": "mask == False"})
+MISTAKES = (
+    Mistake("a bias counts as hidden", "A number below zero, or not equal to zero, only makes a key less or more "
+        "likely. Minus infinity hides.",
+        {"mask > -math.inf": "mask >= 0"}, {"mask > -math.inf": "mask == 0"}),
+    Mistake("the additive mask is inverted", "Minus infinity hides, so those places are False.",
+        {"mask > -math.inf": "mask == -math.inf"}),
+    Mistake("True still means hidden", "This kind has to be turned round.", {"return ~mask": "return mask"}),
+    Mistake("the right mask was turned", 'True already meant "may look" there.', {"return mask\n": "return ~mask\n"}),
+    Mistake("zero hides", "As a boolean every number but 0 is True, minus infinity too, and the zeros that allow a "
+        "look are False.", {"mask > -math.inf": "mask != 0"}),
+    Mistake("a factor, not a boolean", "exp turns minus infinity into 0 and a bias into a factor. Asked for is True "
+        "or False.", {"mask > -math.inf": "np.exp(mask)"}),
+    Mistake("hidden where the number is positive", "Only minus infinity hides; a positive number makes a key more "
+        "likely.", {"mask > -math.inf": "mask <= 0"}),
+)  # fmt: skip

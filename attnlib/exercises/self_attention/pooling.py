@@ -17,6 +17,7 @@ difference between a mean and a sum: two equal tokens are one vote each.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -54,36 +55,29 @@ def largest_of_tokens(X, mask):
     return np.where(mask.any(axis=-1, keepdims=True), largest, 0.0)
 
 
-VARIANTS = """
-    pool_by_loop
-    (X * mask[..., None]).sum(axis=-2) => np.einsum('...nd,...n->...d', X, mask.astype(X.dtype))
-"""
-MISTAKES = """
-divided by all tokens | The padded rows were counted. A short sequence should not become smaller because of
-  its neighbours.
-    np.maximum(count, 1) => X.shape[-2]
-padding took part | The padded rows were added to the sum.
-    X * mask[..., None] => X
-the first tokens were taken for the real ones | The mask was counted, and that many tokens were taken from
-  the start. The mask says which ones are real.
-    X * mask[..., None] => X * (np.arange(X.shape[-2]) < count)[..., None]
-the padding was averaged | This is the mean of the padded rows. The mask is True for the real ones.
-    count = mask.sum(axis=-1, keepdims=True)
-        => count = (~mask).sum(axis=-1, keepdims=True)
-        ;; X * mask[..., None]
-        => X * ~mask[..., None]
-the largest, not the mean | Each number is the largest of the real tokens' numbers. That is invariant too,
-  but it is no mean.
-    largest_of_tokens
-a sum, not a mean | The sum was not divided by the number of real tokens.
-    / np.maximum(count, 1) =>
-nan for an empty sequence | A sequence without real tokens was divided by its count of zero. It should give
-  zeros.
-    np.maximum(count, 1) => count
-the first token only | This is one token, not their mean: another order gives another result.
-    return (X * mask[..., None]).sum(axis=-2) / np.maximum(count, 1) => return X[..., 0, :] * (count > 0)
-divided by the root of the count | A mean divides by the count itself.
-    np.maximum(count, 1) => np.sqrt(np.maximum(count, 1))
-one more token was counted | The count is too large by one.
-    np.maximum(count, 1) => (count + 1)
-"""
+VARIANTS = (
+    pool_by_loop,
+    {"(X * mask[..., None]).sum(axis=-2)": "np.einsum('...nd,...n->...d', X, mask.astype(X.dtype))"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("divided by all tokens", "The padded rows were counted. A short sequence should not become smaller "
+        "because of its neighbours.", {"np.maximum(count, 1)": "X.shape[-2]"}),
+    Mistake("padding took part", "The padded rows were added to the sum.", {"X * mask[..., None]": "X"}),
+    Mistake("the first tokens were taken for the real ones", "The mask was counted, and that many tokens were taken "
+        "from the start. The mask says which ones are real.",
+        {"X * mask[..., None]": "X * (np.arange(X.shape[-2]) < count)[..., None]"}),
+    Mistake("the padding was averaged", "This is the mean of the padded rows. The mask is True for the real ones.",
+        {"count = mask.sum(axis=-1, keepdims=True)": "count = (~mask).sum(axis=-1, keepdims=True)",
+         "X * mask[..., None]": "X * ~mask[..., None]"}),
+    Mistake("the largest, not the mean", "Each number is the largest of the real tokens' numbers. That is invariant "
+        "too, but it is no mean.", largest_of_tokens),
+    Mistake("a sum, not a mean", "The sum was not divided by the number of real tokens.",
+        {"/ np.maximum(count, 1)": ""}),
+    Mistake("nan for an empty sequence", "A sequence without real tokens was divided by its count of zero. It should "
+        "give zeros.", {"np.maximum(count, 1)": "count"}),
+    Mistake("the first token only", "This is one token, not their mean: another order gives another result.",
+        {"return (X * mask[..., None]).sum(axis=-2) / np.maximum(count, 1)": "return X[..., 0, :] * (count > 0)"}),
+    Mistake("divided by the root of the count", "A mean divides by the count itself.",
+        {"np.maximum(count, 1)": "np.sqrt(np.maximum(count, 1))"}),
+    Mistake("one more token was counted", "The count is too large by one.", {"np.maximum(count, 1)": "(count + 1)"}),
+)  # fmt: skip

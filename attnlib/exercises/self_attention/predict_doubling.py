@@ -13,6 +13,8 @@ By what factor do its multiply-adds grow if the texts become twice as long? Say 
 where n is far beyond 6 d.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 WIDTH, BEFORE = 768, 512
 
 
@@ -21,17 +23,15 @@ def answer():
 
 
 WITHIN = 0.06
-MISTAKES = """
-quadratic | Only the mixing is quadratic, and at 512 tokens it is a tenth of the bill.
-    = 4
-linear | The projections and the feed-forward network double, and the mixing becomes four times as much.
-    = 2
-without the feed-forward network | That is attention alone. The block has a feed-forward network of 8 n d² as well.
-    = 2 * (2 * WIDTH + 2 * BEFORE) / (2 * WIDTH + BEFORE)
-per token | That is how much more each token costs. There are twice as many of them.
-    = (6 * WIDTH + 2 * BEFORE) / (6 * WIDTH + BEFORE)
-one product for the mixing | The mixing has two products with n by n matrices: scores and averages.
-    = 2 * (12 * WIDTH + 2 * BEFORE) / (12 * WIDTH + BEFORE)
-eight times | Doubling n makes n² four times as large.
-    = 8
-"""
+MISTAKES = (
+    Mistake("quadratic", "Only the mixing is quadratic, and at 512 tokens it is a tenth of the bill.", 4),
+    Mistake("linear", "The projections and the feed-forward network double, and the mixing becomes four times as much.",
+        2),
+    Mistake("without the feed-forward network", "That is attention alone. The block has a feed-forward network of 8 n "
+        "d² as well.", 2 * (2 * WIDTH + 2 * BEFORE) / (2 * WIDTH + BEFORE)),
+    Mistake("per token", "That is how much more each token costs. There are twice as many of them.",
+        (6 * WIDTH + 2 * BEFORE) / (6 * WIDTH + BEFORE)),
+    Mistake("one product for the mixing", "The mixing has two products with n by n matrices: scores and averages.",
+        2 * (12 * WIDTH + 2 * BEFORE) / (12 * WIDTH + BEFORE)),
+    Mistake("eight times", "Doubling n makes n² four times as large.", 8),
+)  # fmt: skip

@@ -15,6 +15,8 @@ how many keys share the weight, and says little of how unequal the first is: loo
 
 import math
 
+from attnlib.exercises.engine.model import Mistake
+
 KEYS = 9
 
 
@@ -23,23 +25,20 @@ def answer():
 
 
 WITHIN = 0.006
-MISTAKES = r"""
-not divided | That is the entropy in nats. Divide it by the entropy of nine equal weights.
-    = 2.5 * math.log(2)
-in bits, not divided | That is the entropy in bits. Divide it by the entropy of nine equal weights.
-    = 2.5
-over the bound of eight | The row sees nine keys: the bound is that of nine equal weights.
-    = 2.5 * math.log(2) / math.log(8)
-half because half is sure | Entropy is not the share of the weight that is spread out. Add up $p \log(1/p)$.
-    = 0.5
-divided by nine | The largest entropy over nine keys is the logarithm of nine.
-    = 2.5 * math.log(2) / KEYS
-bits over nats | The logarithms above and below the fraction have two bases.
-    = 2.5 / math.log(KEYS)
-the first key was forgotten | It adds half of log 2.
-    = 2 * math.log(2) / math.log(KEYS)
-the other keys once | There are eight of them.
-    = (0.5 * math.log(2) + math.log(16) / 16) / math.log(KEYS)
-one minus it | That is how far the row is from even.
-    = 1 - 2.5 * math.log(2) / math.log(KEYS)
-"""
+MISTAKES = (
+    Mistake("not divided", "That is the entropy in nats. Divide it by the entropy of nine equal weights.",
+        2.5 * math.log(2)),
+    Mistake("in bits, not divided", "That is the entropy in bits. Divide it by the entropy of nine equal weights.",
+        2.5),
+    Mistake("over the bound of eight", "The row sees nine keys: the bound is that of nine equal weights.",
+        2.5 * math.log(2) / math.log(8)),
+    Mistake("half because half is sure", "Entropy is not the share of the weight that is spread out. Add up $p "
+        r"\log(1/p)$.", 0.5),
+    Mistake("divided by nine", "The largest entropy over nine keys is the logarithm of nine.",
+        2.5 * math.log(2) / KEYS),
+    Mistake("bits over nats", "The logarithms above and below the fraction have two bases.", 2.5 / math.log(KEYS)),
+    Mistake("the first key was forgotten", "It adds half of log 2.", 2 * math.log(2) / math.log(KEYS)),
+    Mistake("the other keys once", "There are eight of them.",
+        (0.5 * math.log(2) + math.log(16) / 16) / math.log(KEYS)),
+    Mistake("one minus it", "That is how far the row is from even.", 1 - 2.5 * math.log(2) / math.log(KEYS)),
+)  # fmt: skip

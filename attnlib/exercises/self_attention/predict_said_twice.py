@@ -13,6 +13,8 @@ The layer is a function of a bag in which it counts *shares*, not pieces. One wo
 its share grows; everything said twice moves nobody.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 CHOICES = (
     "it does not change",
     "it is halved",
@@ -26,12 +28,11 @@ def answer():
 
 
 CHOICES = CHOICES
-MISTAKES = """
-each weight is halved | That is right, and every value is there twice: two halves are the whole.
-    = CHOICES[1]
-each value is there twice | That is right, and each copy gets half of the weight: the row still sums to one.
-    = CHOICES[2]
-more keys, flatter weights | Twice as many keys share the weight, but the ratios between different words are what they
-  were.
-    = CHOICES[3]
-"""
+MISTAKES = (
+    Mistake("each weight is halved", "That is right, and every value is there twice: two halves are the whole.",
+        CHOICES[1]),
+    Mistake("each value is there twice", "That is right, and each copy gets half of the weight: the row still sums to "
+        "one.", CHOICES[2]),
+    Mistake("more keys, flatter weights", "Twice as many keys share the weight, but the ratios between different "
+        "words are what they were.", CHOICES[3]),
+)  # fmt: skip

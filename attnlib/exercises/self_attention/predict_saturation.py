@@ -13,6 +13,8 @@ At 0.99 the derivative has shrunk by a factor of 25, at 0.9999 by 2500. Sureness
 in a softmax, which is why scores are kept small at the start.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 WEIGHT = 0.99
 
 
@@ -21,18 +23,15 @@ def answer():
 
 
 WITHIN = 0.3
-MISTAKES = """
-less than one | It shrank, so the answer is larger than one: the largest derivative over the one at 0.99.
-    = WEIGHT * (1 - WEIGHT)
-    = WEIGHT * (1 - WEIGHT) / 0.25
-one hundred times | That is 1 / (1 - p). Compare with the largest value of p (1 - p).
-    = 100.0
-compared with one | p (1 - p) is never one; its largest value is a quarter.
-    = 1 / (WEIGHT * (1 - WEIGHT))
-compared with a half | At p = 1/2 the product is a half times a half.
-    = 0.5 / (WEIGHT * (1 - WEIGHT))
-    = 0.5 / (1 - WEIGHT)
-p over 1 - p | That compares the weight with what is left of the row. Compare the derivative with its
-  largest value.
-    = WEIGHT / (1 - WEIGHT)
-"""
+MISTAKES = (
+    Mistake("less than one", "It shrank, so the answer is larger than one: the largest derivative over the one at "
+        "0.99.",
+        WEIGHT * (1 - WEIGHT), WEIGHT * (1 - WEIGHT) / 0.25),
+    Mistake("one hundred times", "That is 1 / (1 - p). Compare with the largest value of p (1 - p).", 100.0),
+    Mistake("compared with one", "p (1 - p) is never one; its largest value is a quarter.",
+        1 / (WEIGHT * (1 - WEIGHT))),
+    Mistake("compared with a half", "At p = 1/2 the product is a half times a half.",
+        0.5 / (WEIGHT * (1 - WEIGHT)), 0.5 / (1 - WEIGHT)),
+    Mistake("p over 1 - p", "That compares the weight with what is left of the row. Compare the derivative with its "
+        "largest value.", WEIGHT / (1 - WEIGHT)),
+)  # fmt: skip

@@ -13,6 +13,8 @@ The numerators are alike, and each is divided by the sum of its own row. Whoever
 than it gets back.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 CHOICES = (
     "yes, always",
     "only where both rows have the same sum of exponentials",
@@ -26,13 +28,11 @@ def answer():
 
 
 CHOICES = CHOICES
-MISTAKES = """
-like the scores | The scores are symmetric. A weight is then divided by the sum of its own row, and two
-  rows have two sums.
-    = CHOICES[0]
-never | They are alike if the two sums happen to be: two words alone, each scoring itself as high as the other does.
-    = CHOICES[2]
-nearly is not equal | Small scores make all weights nearly even, and so nearly alike; equal they become only with equal
-  sums.
-    = CHOICES[3]
-"""
+MISTAKES = (
+    Mistake("like the scores", "The scores are symmetric. A weight is then divided by the sum of its own row, and two "
+        "rows have two sums.", CHOICES[0]),
+    Mistake("never", "They are alike if the two sums happen to be: two words alone, each scoring itself as high as "
+        "the other does.", CHOICES[2]),
+    Mistake("nearly is not equal", "Small scores make all weights nearly even, and so nearly alike; equal they become "
+        "only with equal sums.", CHOICES[3]),
+)  # fmt: skip

@@ -13,6 +13,8 @@ A window of few tokens is no bound on what a deep model knows: information is ha
 how a leak of one place in each layer becomes a leak of as many places as there are layers.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 LAYERS, BACK = 5, 2
 
 
@@ -21,19 +23,16 @@ def answer():
 
 
 WITHIN = 0.1
-MISTAKES = """
-one layer's window | That is how far one layer looks. What is found there has itself read something further back.
-    = BACK
-the token itself counted in each layer | A window of three tokens reaches two places *back*.
-    = LAYERS * (BACK + 1)
-the last token counted | That is how many inputs can be read, the token itself among them. Asked is how far back the
-  furthest stands.
-    = LAYERS * BACK + 1
-multiplied from layer to layer | Reaches add up: the windows of one layer lie beside each other, with no gaps to skip.
-    = BACK**LAYERS
-    = (BACK + 1) ** LAYERS
-one layer too few | The first layer already reaches two places back.
-    = (LAYERS - 1) * BACK
-as many as layers | Each layer reaches two places back, not one.
-    = LAYERS
-"""
+MISTAKES = (
+    Mistake("one layer's window", "That is how far one layer looks. What is found there has itself read something "
+        "further back.", BACK),
+    Mistake("the token itself counted in each layer", "A window of three tokens reaches two places *back*.",
+        LAYERS * (BACK + 1)),
+    Mistake("the last token counted", "That is how many inputs can be read, the token itself among them. Asked is how "
+        "far back the furthest stands.", LAYERS * BACK + 1),
+    Mistake("multiplied from layer to layer", "Reaches add up: the windows of one layer lie beside each other, with "
+        "no gaps to skip.",
+        BACK**LAYERS, (BACK + 1) ** LAYERS),
+    Mistake("one layer too few", "The first layer already reaches two places back.", (LAYERS - 1) * BACK),
+    Mistake("as many as layers", "Each layer reaches two places back, not one.", LAYERS),
+)  # fmt: skip

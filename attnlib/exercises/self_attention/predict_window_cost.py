@@ -13,6 +13,8 @@ Without a window the square wins at n = 2 d. With a window of r words both costs
 r / 2 d at every length: here a quarter.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 CHOICES = ("from 256 words on", "from 1,024 words on", "from 4,096 words on", "never")
 
 
@@ -21,13 +23,11 @@ def answer():
 
 
 CHOICES = CHOICES
-MISTAKES = """
-where the window is full | From there on each word has 256 scores and no more. What do they cost, beside its
-  four projections?
-    = CHOICES[0]
-as without a window | That is where the square takes over if everybody looks at everybody. Here no word has more than
-  256 scores.
-    = CHOICES[1]
-the window shifts the crossing | Both costs grow with n now, so their ratio stays what it is.
-    = CHOICES[2]
-"""
+MISTAKES = (
+    Mistake("where the window is full", "From there on each word has 256 scores and no more. What do they cost, "
+        "beside its four projections?", CHOICES[0]),
+    Mistake("as without a window", "That is where the square takes over if everybody looks at everybody. Here no word "
+        "has more than 256 scores.", CHOICES[1]),
+    Mistake("the window shifts the crossing", "Both costs grow with n now, so their ratio stays what it is.",
+        CHOICES[2]),
+)  # fmt: skip

@@ -14,6 +14,8 @@ The gradient by the scores is not zero: the layer knows which score should rise,
 two maps may start at zero, and then it learns from the first step on. The loss does fall, for $W_V$ learns.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 CHOICES = (
     "as after any other start, a little later",
     "even, as at the start",
@@ -27,12 +29,10 @@ def answer():
 
 
 CHOICES = CHOICES
-MISTAKES = """
-zeros are no obstacle | One zero map would be none. With both, each gradient has a factor that is zero, and stays so.
-    = CHOICES[0]
-it has to decide for one | To prefer a word its score must rise, and each gradient of a score's maps has a factor
-  of zero.
-    = CHOICES[2]
-nothing breaks | Scores of zero are fine: the softmax makes equal weights of them.
-    = CHOICES[3]
-"""
+MISTAKES = (
+    Mistake("zeros are no obstacle", "One zero map would be none. With both, each gradient has a factor that is zero, "
+        "and stays so.", CHOICES[0]),
+    Mistake("it has to decide for one", "To prefer a word its score must rise, and each gradient of a score's maps "
+        "has a factor of zero.", CHOICES[2]),
+    Mistake("nothing breaks", "Scores of zero are fine: the softmax makes equal weights of them.", CHOICES[3]),
+)  # fmt: skip

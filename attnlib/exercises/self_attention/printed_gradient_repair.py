@@ -16,6 +16,7 @@ accident. Asking for the shape first would have caught it.
 
 import math
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 from attnlib.exercises.kit.given import softmax
 
@@ -45,34 +46,29 @@ def cases(rng):
 
 
 GIVEN = ("the softmax was left out", "the values in place of the keys")
-VARIANTS = """
-    return scale * dS @ K => return np.einsum('...mn,...nd->...md', dS, K) * scale
-    (P * dP).sum(axis=-1, keepdims=True) => np.einsum('...n,...n->...', P, dP)[..., None]
-"""
-MISTAKES = """
-the softmax was left out | The gradient by the weights is not yet the gradient by the scores.
-    dS = P * (dP - (P * dP).sum(axis=-1, keepdims=True)) => dS = P * dP
-the values in place of the keys | A score is a query times a key, so the way from scores back to queries
-  leads over the keys.
-    dS @ K => dS @ V
-no softmax at all | These are the gradients by the weights, times the keys. The softmax stands between
-  scores and weights.
-    dS = P * (dP - (P * dP).sum(axis=-1, keepdims=True)) => dS = dP
-the weights in place of a gradient | What goes back over the keys is the gradient by the scores, not the
-  weights.
-    dS @ K => P @ K
-the plain mean, not the weighted one | What the softmax subtracts is the mean of dP with the weights P.
-    (P * dP).sum(axis=-1, keepdims=True) => dP.mean(axis=-1, keepdims=True)
-√d_k counted twice | The scores have the factor 1 / √d_k once, and so has the way back.
-    return scale * => return scale**2 *
-√d_k is missing | The factor of the forward is missing on the way back.
-    return scale * => return
-the queries in place of the keys | That is a product of the kind that gives the gradient by the keys.
-    dS @ K => dS.swapaxes(-1, -2) @ Q
-only the diagonal of the Jacobian | A weight also answers to the scores of the other keys.
-    dP - (P * dP).sum(axis=-1, keepdims=True) => dP * (1 - P)
-summed over the queries | The sum runs over the keys of one query.
-    axis=-1, keepdims => axis=-2, keepdims
-V is not transposed | It runs only where the sizes agree.
-    V.swapaxes(-1, -2) => V
-"""
+VARIANTS = (
+    {"return scale * dS @ K": "return np.einsum('...mn,...nd->...md', dS, K) * scale"},
+    {"(P * dP).sum(axis=-1, keepdims=True)": "np.einsum('...n,...n->...', P, dP)[..., None]"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the softmax was left out", "The gradient by the weights is not yet the gradient by the scores.",
+        {"dS = P * (dP - (P * dP).sum(axis=-1, keepdims=True))": "dS = P * dP"}),
+    Mistake("the values in place of the keys", "A score is a query times a key, so the way from scores back to "
+        "queries leads over the keys.", {"dS @ K": "dS @ V"}),
+    Mistake("no softmax at all", "These are the gradients by the weights, times the keys. The softmax stands between "
+        "scores and weights.", {"dS = P * (dP - (P * dP).sum(axis=-1, keepdims=True))": "dS = dP"}),
+    Mistake("the weights in place of a gradient", "What goes back over the keys is the gradient by the scores, not "
+        "the weights.", {"dS @ K": "P @ K"}),
+    Mistake("the plain mean, not the weighted one", "What the softmax subtracts is the mean of dP with the weights P.",
+        {"(P * dP).sum(axis=-1, keepdims=True)": "dP.mean(axis=-1, keepdims=True)"}),
+    Mistake("√d_k counted twice", "The scores have the factor 1 / √d_k once, and so has the way back.",
+        {"return scale *": "return scale**2 *"}),
+    Mistake("√d_k is missing", "The factor of the forward is missing on the way back.", {"return scale *": "return"}),
+    Mistake("the queries in place of the keys", "That is a product of the kind that gives the gradient by the keys.",
+        {"dS @ K": "dS.swapaxes(-1, -2) @ Q"}),
+    Mistake("only the diagonal of the Jacobian", "A weight also answers to the scores of the other keys.",
+        {"dP - (P * dP).sum(axis=-1, keepdims=True)": "dP * (1 - P)"}),
+    Mistake("summed over the queries", "The sum runs over the keys of one query.",
+        {"axis=-1, keepdims": "axis=-2, keepdims"}),
+    Mistake("V is not transposed", "It runs only where the sizes agree.", {"V.swapaxes(-1, -2)": "V"}),
+)  # fmt: skip

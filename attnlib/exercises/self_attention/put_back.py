@@ -16,6 +16,7 @@ is orthogonal, so its transpose is its inverse.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -44,20 +45,16 @@ def by_matrix(Y, order):
     return P.T @ Y
 
 
-VARIANTS = """
-    by_inverse
-    by_matrix
-"""
-MISTAKES = r"""
-the order was applied once more | The rows moved on by another shuffle. They should move back.
-    X[order] = Y\n    return X => return Y[order]
-the rows were left as they came | The rows were returned as they came. Row i belongs to token order[i].
-    X[order] = Y => X[:] = Y
-the order was reversed | Reading a permutation backwards does not undo it; sorting it does.
-    X[order] = Y => X[:] = Y[order[::-1]]
-the columns moved | A token is a row. The order of its numbers must stay.
-    X[order] = Y => X[order] = Y[:, ::-1]
-the caller's rows were overwritten | The numbers are right, but Y itself was changed. Write into a new
-  array.
-    X = np.empty_like(Y)\n    X[order] = Y\n => X = Y\n    X[order] = Y.copy()\n
-"""
+VARIANTS = (by_inverse, by_matrix)
+MISTAKES = (
+    Mistake("the order was applied once more", "The rows moved on by another shuffle. They should move back.",
+        {"X[order] = Y\n    return X": "return Y[order]"}),
+    Mistake("the rows were left as they came", "The rows were returned as they came. Row i belongs to token order[i].",
+        {"X[order] = Y": "X[:] = Y"}),
+    Mistake("the order was reversed", "Reading a permutation backwards does not undo it; sorting it does.",
+        {"X[order] = Y": "X[:] = Y[order[::-1]]"}),
+    Mistake("the columns moved", "A token is a row. The order of its numbers must stay.",
+        {"X[order] = Y": "X[order] = Y[:, ::-1]"}),
+    Mistake("the caller's rows were overwritten", "The numbers are right, but Y itself was changed. Write into a new "
+        "array.", {"X = np.empty_like(Y)\n    X[order] = Y\n": "X = Y\n    X[order] = Y.copy()\n"}),
+)  # fmt: skip

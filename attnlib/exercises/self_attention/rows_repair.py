@@ -17,6 +17,7 @@ is fine; a formula that changes in between is not.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -37,26 +38,22 @@ def cases(rng):
 
 
 GIVEN = ("the first factor is transposed", "d_k from the wrong axis")
-VARIANTS = """
-    Q @ K.T => np.einsum('ic,jc->ij', Q, K)
-    Q @ K.T / np.sqrt(W_K.shape[1]) => X @ (W_Q @ W_K.T) @ X.T / W_Q.shape[1] ** 0.5
-"""
-MISTAKES = """
-the first factor is transposed | A product of transposed queries and keys pairs coordinates with
-  coordinates: it has a row for each of the d_k coordinates, not for each token.
-    Q @ K.T => Q.T @ K
-d_k from the wrong axis | The matrices are (d_model, d_k): the first axis counts a token's numbers, the
-  second a key's.
-    W_K.shape[1] => W_K.shape[0]
-keys ask and queries answer | This is the transpose: row i belongs to key i.
-    Q @ K.T => K @ Q.T
-not scaled | The scores were not divided by √d_k.
-    / np.sqrt(W_K.shape[1]) =>
-divided by d_k, not by its root | The spread of a dot product grows with the root of d_k.
-    np.sqrt(W_K.shape[1]) => W_K.shape[1]
-X was transposed before the projection | With X transposed each row is a coordinate, not a token.
-    X @ W_Q => X.T @ W_Q ;; X @ W_K => X.T @ W_K
-one projection for queries and keys | Queries and keys came from the same matrix: the scores are symmetric.
-    X @ W_K => X @ W_Q
-    X @ W_Q => X @ W_K
-"""
+VARIANTS = (
+    {"Q @ K.T": "np.einsum('ic,jc->ij', Q, K)"},
+    {"Q @ K.T / np.sqrt(W_K.shape[1])": "X @ (W_Q @ W_K.T) @ X.T / W_Q.shape[1] ** 0.5"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the first factor is transposed", "A product of transposed queries and keys pairs coordinates with "
+        "coordinates: it has a row for each of the d_k coordinates, not for each token.", {"Q @ K.T": "Q.T @ K"}),
+    Mistake("d_k from the wrong axis", "The matrices are (d_model, d_k): the first axis counts a token's numbers, the "
+        "second a key's.", {"W_K.shape[1]": "W_K.shape[0]"}),
+    Mistake("keys ask and queries answer", "This is the transpose: row i belongs to key i.", {"Q @ K.T": "K @ Q.T"}),
+    Mistake("not scaled", "The scores were not divided by √d_k.", {"/ np.sqrt(W_K.shape[1])": ""}),
+    Mistake("divided by d_k, not by its root", "The spread of a dot product grows with the root of d_k.",
+        {"np.sqrt(W_K.shape[1])": "W_K.shape[1]"}),
+    Mistake("X was transposed before the projection", "With X transposed each row is a coordinate, not a token.",
+        {"X @ W_Q": "X.T @ W_Q", "X @ W_K": "X.T @ W_K"}),
+    Mistake("one projection for queries and keys", "Queries and keys came from the same matrix: the scores are "
+        "symmetric.",
+        {"X @ W_K": "X @ W_Q"}, {"X @ W_Q": "X @ W_K"}),
+)  # fmt: skip

@@ -15,6 +15,7 @@ for it: count the paths.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -38,29 +39,26 @@ def by_entries(dQ, dK, dV, X, W_Q, W):
 
 
 RETURNS = ("gradient by X", "gradient by W")
-VARIANTS = """
-    by_entries
-    X.T @ both => X.T @ dK + X.T @ dV
-"""
-MISTAKES = """
-W only as the map of the keys | W made the values, too: what arrives at them also reaches W.
-    X.T @ both => X.T @ dK
-W only as the map of the values | W made the keys, too: what arrives at them also reaches W.
-    X.T @ both => X.T @ dV
-the road of the keys is missing | X decides who looks at its words: dK goes back through W as dV does.
-    + both @ W.T => + dV @ W.T
-the road of the values is missing | X decides what the others see: dV goes back through W as dK does.
-    + both @ W.T => + dK @ W.T
-the road of the queries is missing | X also decides where its words look: dQ goes back through W_Q.
-    dQ @ W_Q.T + =>
-a mean of the two roads | Gradients of several uses add up; they are not averaged.
-    both = dK + dV => both = (dK + dV) / 2
-the queries go back through W | dQ goes back through the map that made the queries.
-    dQ @ W_Q.T => dQ @ W.T
-all three in one | The queries were made by another map: dQ does not reach W.
-    X.T @ both => X.T @ (both + dQ)
-the gradient by W is transposed | A gradient has the shape of its array, (d_model, d).
-    X.T @ both => both.T @ X
-the two are exchanged | First the gradient by X, then the gradient by W.
-    return dQ @ W_Q.T + both @ W.T, X.T @ both => return X.T @ both, dQ @ W_Q.T + both @ W.T
-"""
+VARIANTS = (by_entries, {"X.T @ both": "X.T @ dK + X.T @ dV"})
+MISTAKES = (
+    Mistake("W only as the map of the keys", "W made the values, too: what arrives at them also reaches W.",
+        {"X.T @ both": "X.T @ dK"}),
+    Mistake("W only as the map of the values", "W made the keys, too: what arrives at them also reaches W.",
+        {"X.T @ both": "X.T @ dV"}),
+    Mistake("the road of the keys is missing", "X decides who looks at its words: dK goes back through W as dV does.",
+        {"+ both @ W.T": "+ dV @ W.T"}),
+    Mistake("the road of the values is missing", "X decides what the others see: dV goes back through W as dK does.",
+        {"+ both @ W.T": "+ dK @ W.T"}),
+    Mistake("the road of the queries is missing", "X also decides where its words look: dQ goes back through W_Q.",
+        {"dQ @ W_Q.T +": ""}),
+    Mistake("a mean of the two roads", "Gradients of several uses add up; they are not averaged.",
+        {"both = dK + dV": "both = (dK + dV) / 2"}),
+    Mistake("the queries go back through W", "dQ goes back through the map that made the queries.",
+        {"dQ @ W_Q.T": "dQ @ W.T"}),
+    Mistake("all three in one", "The queries were made by another map: dQ does not reach W.",
+        {"X.T @ both": "X.T @ (both + dQ)"}),
+    Mistake("the gradient by W is transposed", "A gradient has the shape of its array, (d_model, d).",
+        {"X.T @ both": "both.T @ X"}),
+    Mistake("the two are exchanged", "First the gradient by X, then the gradient by W.",
+        {"return dQ @ W_Q.T + both @ W.T, X.T @ both": "return X.T @ both, dQ @ W_Q.T + both @ W.T"}),
+)  # fmt: skip

@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 from attnlib.exercises.kit.given import softmax
 
@@ -52,26 +53,22 @@ def mean_of_both(X, A, B, W_Q, W_K, W_V):
     return (one(X, A, W_Q, W_K, W_V) + one(X, B, W_Q, W_K, W_V)) / 2
 
 
-VARIANTS = """
-    two_sums
-    np.concatenate([A, B]) => np.vstack([B, A])
-"""
-MISTAKES = """
-two softmaxes, averaged | Each source had a softmax of its own, and the two answers were averaged: half of the weight
-  goes to each source, however little one of them has to say.
-    mean_of_both
-two softmaxes, added | Each source had a weight of one of its own, and the answers were added.
-    = 2 * mean_of_both(X, A, B, W_Q, W_K, W_V)
-shared by the lengths | Each source had a softmax of its own, and the answers were mixed by the numbers of words.
-    = (len(A) * one(X, A, W_Q, W_K, W_V) + len(B) * one(X, B, W_Q, W_K, W_V)) / (len(A) + len(B))
-the first source alone | Only A was read.
-    = one(X, A, W_Q, W_K, W_V)
-the second source alone | Only B was read.
-    = one(X, B, W_Q, W_K, W_V)
-√d_k is missing | The scores were not divided by the root of the width of a query.
-    / math.sqrt(W_Q.shape[1]) =>
-divided by d_k, not by its root | The spread of a dot product grows with the root of d_k.
-    math.sqrt(W_Q.shape[1]) => W_Q.shape[1]
-scaled by the number of words | What a score adds up are the d_k products of one pair, however many words are read.
-    math.sqrt(W_Q.shape[1]) => math.sqrt(len(source))
-"""
+VARIANTS = (two_sums, {"np.concatenate([A, B])": "np.vstack([B, A])"})
+MISTAKES = (
+    Mistake("two softmaxes, averaged", "Each source had a softmax of its own, and the two answers were averaged: half "
+        "of the weight goes to each source, however little one of them has to say.", mean_of_both),
+    Mistake("two softmaxes, added", "Each source had a weight of one of its own, and the answers were added.",
+        lambda X, A, B, W_Q, W_K, W_V: 2 * mean_of_both(X, A, B, W_Q, W_K, W_V)),
+    Mistake("shared by the lengths", "Each source had a softmax of its own, and the answers were mixed by the numbers "
+        "of words.",
+        lambda X, A, B, W_Q, W_K, W_V: (len(A) * one(X, A, W_Q, W_K, W_V) + len(B) * one(X, B, W_Q, W_K, W_V)) /
+            (len(A) + len(B))),
+    Mistake("the first source alone", "Only A was read.", lambda X, A, B, W_Q, W_K, W_V: one(X, A, W_Q, W_K, W_V)),
+    Mistake("the second source alone", "Only B was read.", lambda X, A, B, W_Q, W_K, W_V: one(X, B, W_Q, W_K, W_V)),
+    Mistake("√d_k is missing", "The scores were not divided by the root of the width of a query.",
+        {"/ math.sqrt(W_Q.shape[1])": ""}),
+    Mistake("divided by d_k, not by its root", "The spread of a dot product grows with the root of d_k.",
+        {"math.sqrt(W_Q.shape[1])": "W_Q.shape[1]"}),
+    Mistake("scaled by the number of words", "What a score adds up are the d_k products of one pair, however many "
+        "words are read.", {"math.sqrt(W_Q.shape[1])": "math.sqrt(len(source))"}),
+)  # fmt: skip

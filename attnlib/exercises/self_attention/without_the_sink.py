@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.given import softmax
 
 
@@ -53,28 +54,24 @@ def in_one(P):
     return np.array([H[i] / math.log(i) if i > 1 else 0.0 for i in range(n)])
 
 
-VARIANTS = """
-    in_one
-    P[i, 1 : i + 1] / P[i, 1 : i + 1].sum() => P[i, 1 : i + 1] / (1 - P[i, 0])
-"""
-MISTAKES = """
-the sink is still there | The first key was left in: this is the evenness of the whole row.
-    rest = P[i, 1 : i + 1] / P[i, 1 : i + 1].sum() => rest = P[i, : i + 1] ;; math.log(i) => math.log(i + 1)
-the rest was not scaled up | Without its first entry a row sums to less than one, and its entropy compares with nothing.
-    P[i, 1 : i + 1] / P[i, 1 : i + 1].sum() => P[i, 1 : i + 1]
-the bound still counts the sink | One key less is left: row i has i of them.
-    math.log(i) => math.log(i + 1)
-the bound of the last row | Each row has its own number of keys: the bound is log i.
-    math.log(i) => math.log(len(P) - 1)
-not divided | This is the entropy. Divide it by the largest that the keys which are left allow.
-    / math.log(i) =>
-the wrong row | The diagonal was cut off: a token sees itself.
-    P[i, 1 : i + 1] / P[i, 1 : i + 1].sum() => P[i, 1:i] / P[i, 1:i].sum()
-two bases | The entropy has logarithms to base 2, the bound natural ones.
-    np.log(rest) => np.log2(rest)
-negative | The entropy is minus the sum.
-    = -(rest * => = (rest *
-one minus the evenness | This is how sure the rest is. Asked for was how even.
-    result[i] = -(rest * np.log(rest)).sum() / math.log(i)
-        => result[i] = 1 + (rest * np.log(rest)).sum() / math.log(i)
-"""
+VARIANTS = (in_one, {"P[i, 1 : i + 1] / P[i, 1 : i + 1].sum()": "P[i, 1 : i + 1] / (1 - P[i, 0])"})
+MISTAKES = (
+    Mistake("the sink is still there", "The first key was left in: this is the evenness of the whole row.",
+        {"rest = P[i, 1 : i + 1] / P[i, 1 : i + 1].sum()": "rest = P[i, : i + 1]", "math.log(i)": "math.log(i + 1)"}),
+    Mistake("the rest was not scaled up", "Without its first entry a row sums to less than one, and its entropy "
+        "compares with nothing.", {"P[i, 1 : i + 1] / P[i, 1 : i + 1].sum()": "P[i, 1 : i + 1]"}),
+    Mistake("the bound still counts the sink", "One key less is left: row i has i of them.",
+        {"math.log(i)": "math.log(i + 1)"}),
+    Mistake("the bound of the last row", "Each row has its own number of keys: the bound is log i.",
+        {"math.log(i)": "math.log(len(P) - 1)"}),
+    Mistake("not divided", "This is the entropy. Divide it by the largest that the keys which are left allow.",
+        {"/ math.log(i)": ""}),
+    Mistake("the wrong row", "The diagonal was cut off: a token sees itself.",
+        {"P[i, 1 : i + 1] / P[i, 1 : i + 1].sum()": "P[i, 1:i] / P[i, 1:i].sum()"}),
+    Mistake("two bases", "The entropy has logarithms to base 2, the bound natural ones.",
+        {"np.log(rest)": "np.log2(rest)"}),
+    Mistake("negative", "The entropy is minus the sum.", {"= -(rest *": "= (rest *"}),
+    Mistake("one minus the evenness", "This is how sure the rest is. Asked for was how even.",
+        {"result[i] = -(rest * np.log(rest)).sum() / math.log(i)":
+             "result[i] = 1 + (rest * np.log(rest)).sum() / math.log(i)"}),
+)  # fmt: skip

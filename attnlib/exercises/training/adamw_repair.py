@@ -16,6 +16,7 @@ by a factor of ten, and looking at how large the parameters have become.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -59,42 +60,38 @@ def cases(rng):
 
 
 GIVEN = ("decay inside the adaptive step", "no bias correction of the squares")
-VARIANTS = """
-    shrinks_first
-    one_sum
-"""
-MISTAKES = """
-decay inside the adaptive step | The decay went into the gradient, so it is divided by the root with the rest. In AdamW
-  neither m nor v hears of it.
-    (1 - beta_1) * dW => (1 - beta_1) * (dW + decay * W) ;; dW**2 => (dW + decay * W) ** 2 ;; (step + decay * W) => step
-no bias correction of the squares | The mean of the squares is not corrected: it began at zero, too.
-    v / (1 - beta_2**t) => v
-no bias correction of the mean | The mean of the gradients is not corrected: it, too, began at zero.
-    m / (1 - beta_1**t) => m
-the betas are exchanged | beta_1 belongs to the mean of the gradients, beta_2 to that of their squares.
-    beta_1 * m + (1 - beta_1) => beta_2 * m + (1 - beta_2) ;; beta_2 * v + (1 - beta_2)
-        => beta_1 * v + (1 - beta_1) ;; m / (1 - beta_1**t) => m / (1 - beta_2**t)
-        ;; v / (1 - beta_2**t) => v / (1 - beta_1**t)
-eps inside the root | eps stands beside the root, not under it.
-    np.sqrt(v / (1 - beta_2**t)) + eps => np.sqrt(v / (1 - beta_2**t) + eps)
-no decay | Nothing decays.
-    (step + decay * W) => step
-decay without the rate | W shrinks by the share rate times decay, not by the whole decay.
-    rate * (step + decay * W) => rate * step - decay * W
-decay of what the step has left | In AdamW the decay is a share of W as it was before the step.
-    return W - rate * (step + decay * W) => return (1 - rate * decay) * (W - rate * step)
-growth | The decay makes W larger.
-    step + decay * W => step - decay * W
-the decay is divided by the root | The decay was divided by the root, too. It must not meet it.
-    m_hat = m / (1 - beta_1**t) => m_hat = m / (1 - beta_1**t) + decay * W ;; (step + decay * W) => step
-counted from zero | The bias correction is one step behind.
-    m / (1 - beta_1**t) => m / (1 - beta_1 ** max(t - 1, 1)) ;; v / (1 - beta_2**t)
-        => v / (1 - beta_2 ** max(t - 1, 1))
-the decay goes into m alone | The decay went into the mean of the gradients, and is divided by the root with it. In
-  AdamW
-  neither m nor v hears of it.
-    (1 - beta_1) * dW => (1 - beta_1) * (dW + decay * W) ;; (step + decay * W) => step
-corrected behind the root | The mean of the squares was divided by its correction behind the root. It is corrected
-  first.
-    np.sqrt(v / (1 - beta_2**t)) => np.sqrt(v) / (1 - beta_2**t)
-"""
+VARIANTS = (shrinks_first, one_sum)
+MISTAKES = (
+    Mistake("decay inside the adaptive step", "The decay went into the gradient, so it is divided by the root with "
+        "the rest. In AdamW neither m nor v hears of it.",
+        {"(1 - beta_1) * dW": "(1 - beta_1) * (dW + decay * W)",
+         "dW**2": "(dW + decay * W) ** 2",
+         "(step + decay * W)": "step"}),
+    Mistake("no bias correction of the squares", "The mean of the squares is not corrected: it began at zero, too.",
+        {"v / (1 - beta_2**t)": "v"}),
+    Mistake("no bias correction of the mean", "The mean of the gradients is not corrected: it, too, began at zero.",
+        {"m / (1 - beta_1**t)": "m"}),
+    Mistake("the betas are exchanged", "beta_1 belongs to the mean of the gradients, beta_2 to that of their squares.",
+        {"beta_1 * m + (1 - beta_1)": "beta_2 * m + (1 - beta_2)",
+         "beta_2 * v + (1 - beta_2)": "beta_1 * v + (1 - beta_1)",
+         "m / (1 - beta_1**t)": "m / (1 - beta_2**t)",
+         "v / (1 - beta_2**t)": "v / (1 - beta_1**t)"}),
+    Mistake("eps inside the root", "eps stands beside the root, not under it.",
+        {"np.sqrt(v / (1 - beta_2**t)) + eps": "np.sqrt(v / (1 - beta_2**t) + eps)"}),
+    Mistake("no decay", "Nothing decays.", {"(step + decay * W)": "step"}),
+    Mistake("decay without the rate", "W shrinks by the share rate times decay, not by the whole decay.",
+        {"rate * (step + decay * W)": "rate * step - decay * W"}),
+    Mistake("decay of what the step has left", "In AdamW the decay is a share of W as it was before the step.",
+        {"return W - rate * (step + decay * W)": "return (1 - rate * decay) * (W - rate * step)"}),
+    Mistake("growth", "The decay makes W larger.", {"step + decay * W": "step - decay * W"}),
+    Mistake("the decay is divided by the root", "The decay was divided by the root, too. It must not meet it.",
+        {"m_hat = m / (1 - beta_1**t)": "m_hat = m / (1 - beta_1**t) + decay * W", "(step + decay * W)": "step"}),
+    Mistake("counted from zero", "The bias correction is one step behind.",
+        {"m / (1 - beta_1**t)": "m / (1 - beta_1 ** max(t - 1, 1))",
+         "v / (1 - beta_2**t)": "v / (1 - beta_2 ** max(t - 1, 1))"}),
+    Mistake("the decay goes into m alone", "The decay went into the mean of the gradients, and is divided by the root "
+        "with it. In AdamW neither m nor v hears of it.",
+        {"(1 - beta_1) * dW": "(1 - beta_1) * (dW + decay * W)", "(step + decay * W)": "step"}),
+    Mistake("corrected behind the root", "The mean of the squares was divided by its correction behind the root. It "
+        "is corrected first.", {"np.sqrt(v / (1 - beta_2**t))": "np.sqrt(v) / (1 - beta_2**t)"}),
+)  # fmt: skip

@@ -18,6 +18,8 @@ textbooks. A layer of a transformer keeps a dozen or more times what enters it, 
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 RETURNS = ("layers in a group", "bytes at the peak")
 
 
@@ -68,34 +70,31 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    from_the_largest
-    as_arrays
-"""
-MISTAKES = """
-inputs inside the group are forgotten | While a group is worked on, what enters its second to last layer is there, too.
-    + (k - 1) * entering =>
-the first input twice | What enters the first layer of a group is there already, from the forward pass.
-    (k - 1) * entering => k * entering
-all insides | Only one group's layers are there at a time.
-    k * inside => layers * inside
-one inside | All k layers of the group that is worked on keep what they need.
-    + k * inside => + inside
-an input for each layer | Only what enters each group is kept, not what enters each layer.
-    layers // k * entering => layers * entering
-groups that do not divide | The groups have k layers each, so k must divide the number of layers.
-    if layers % k == 0 => if layers
-    layers // k * entering => -(-layers // k) * entering ;; if layers % k == 0 => if layers
-the smallest of equals | Of groups that are as good, the largest is asked for: it keeps fewer inputs.
-    return max(k for k => return min(k for k
-one input more in the group | What enters the second, the third and so on to the last layer of the group is there: k - 1
-  inputs, not one.
-    layers // k * entering + k * inside + (k - 1) * entering => entering * (layers // k) + k * inside + entering
-groups for layers | k is how many layers a group has, and not how many groups there are.
-    layers // k * entering + k * inside + (k - 1) * entering
-        => k * entering + inside * (layers // k) + (layers // k - 1) * entering
-the root of the layers | That rule holds where nothing is kept inside a layer, and its k need not divide.
-    by_the_root
-all layers in one group are left out | One group of all layers is a choice, too.
-    range(1, layers + 1) => range(1, max(layers, 2))
-"""
+VARIANTS = (from_the_largest, as_arrays)
+MISTAKES = (
+    Mistake("inputs inside the group are forgotten", "While a group is worked on, what enters its second to last "
+        "layer is there, too.", {"+ (k - 1) * entering": ""}),
+    Mistake("the first input twice", "What enters the first layer of a group is there already, from the forward pass.",
+        {"(k - 1) * entering": "k * entering"}),
+    Mistake("all insides", "Only one group's layers are there at a time.", {"k * inside": "layers * inside"}),
+    Mistake("one inside", "All k layers of the group that is worked on keep what they need.",
+        {"+ k * inside": "+ inside"}),
+    Mistake("an input for each layer", "Only what enters each group is kept, not what enters each layer.",
+        {"layers // k * entering": "layers * entering"}),
+    Mistake("groups that do not divide", "The groups have k layers each, so k must divide the number of layers.",
+        {"if layers % k == 0": "if layers"},
+        {"layers // k * entering": "-(-layers // k) * entering", "if layers % k == 0": "if layers"}),
+    Mistake("the smallest of equals", "Of groups that are as good, the largest is asked for: it keeps fewer inputs.",
+        {"return max(k for k": "return min(k for k"}),
+    Mistake("one input more in the group", "What enters the second, the third and so on to the last layer of the "
+        "group is there: k - 1 inputs, not one.",
+        {"layers // k * entering + k * inside + (k - 1) * entering":
+             "entering * (layers // k) + k * inside + entering"}),
+    Mistake("groups for layers", "k is how many layers a group has, and not how many groups there are.",
+        {"layers // k * entering + k * inside + (k - 1) * entering":
+             "k * entering + inside * (layers // k) + (layers // k - 1) * entering"}),
+    Mistake("the root of the layers", "That rule holds where nothing is kept inside a layer, and its k need not "
+        "divide.", by_the_root),
+    Mistake("all layers in one group are left out", "One group of all layers is a choice, too.",
+        {"range(1, layers + 1)": "range(1, max(layers, 2))"}),
+)  # fmt: skip

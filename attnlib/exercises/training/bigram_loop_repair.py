@@ -18,6 +18,7 @@ leave the step as it was.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -92,43 +93,38 @@ def cases(rng):
 
 
 GIVEN = ("the target is the input", "the sum and not the mean")
-VARIANTS = """
-    by_counts
-    pair_by_pair
-"""
-MISTAKES = """
-the target is the input | Each word is to foretell itself. It is to foretell the one behind it.
-    targets = texts[:, 1:] => targets = texts[:, :-1]
-the sum and not the mean | The gradients of all tokens are added up, so a larger batch takes a larger step. The
-  loss is a mean.
-    G / counts.sum() => G
-a mean over padding | The sum is right, but it was divided by all places. Padding is not in the mean.
-    G / counts.sum() => G / counts.size
-a mean over texts | It was divided by the number of texts. The mean is over tokens.
-    G / counts.sum() => G / len(texts)
-padding is learned | What stands in the padding was to be foretold.
-    * counts[..., None] => * 1.0
-    * counts[..., None] => * 1.0 ;; G / counts.sum() => G / counts.size
-padding of the place before | A target is real or not, and so is the token before it; this asks the one before.
-    real[:, 1:] => real[:, :-1]
-backwards | The table foretells what came before.
-    before, counts = texts[:, :-1] => before, counts = texts[:, 1:] ;; targets = texts[:, 1:] => targets = texts[:, :-1]
-uphill | The step goes with the gradient instead of against it.
-    T = T - rate => T = T + rate
-a column for a row | The exponentials are to be normalised over what may come, which is the last axis.
-    E.sum(axis=-1, keepdims=True) => E.sum(axis=1, keepdims=True)
-each token once | A token that comes several times gets only one of its gradients: indexed addition forgets repetitions.
-    np.add.at(dT, before, G / counts.sum()) => dT[before] += G / counts.sum()
-one step only | All steps are to be made.
-    range(steps) => range(min(steps, 1))
-the first tokens are counted | A first token has none before it, so it is no target and not in the mean.
-    G / counts.sum() => G / real.sum()
-a mean of means | The mean of each text was taken, and then that of the texts: a token of a short text counts more.
-    G / counts.sum() => G / np.maximum(counts.sum(axis=1), 1)[:, None, None] / len(texts)
-two places on | The word behind the next one was to be foretold.
-    texts[:, :-1], real[:, 1:] => texts[:, :-2], real[:, 2:] ;; targets = texts[:, 1:] => targets = texts[:, 2:]
-gradients are not cleared | Each step takes the gradients of all steps before it as well: the sum is not set to zero.
-    not_cleared
-the row of the target | The scores of what comes after a token stand in the row of that token.
-    np.add.at(dT, before, => np.add.at(dT, targets,
-"""
+VARIANTS = (by_counts, pair_by_pair)
+MISTAKES = (
+    Mistake("the target is the input", "Each word is to foretell itself. It is to foretell the one behind it.",
+        {"targets = texts[:, 1:]": "targets = texts[:, :-1]"}),
+    Mistake("the sum and not the mean", "The gradients of all tokens are added up, so a larger batch takes a larger "
+        "step. The loss is a mean.", {"G / counts.sum()": "G"}),
+    Mistake("a mean over padding", "The sum is right, but it was divided by all places. Padding is not in the mean.",
+        {"G / counts.sum()": "G / counts.size"}),
+    Mistake("a mean over texts", "It was divided by the number of texts. The mean is over tokens.",
+        {"G / counts.sum()": "G / len(texts)"}),
+    Mistake("padding is learned", "What stands in the padding was to be foretold.",
+        {"* counts[..., None]": "* 1.0"}, {"* counts[..., None]": "* 1.0", "G / counts.sum()": "G / counts.size"}),
+    Mistake("padding of the place before", "A target is real or not, and so is the token before it; this asks the one "
+        "before.", {"real[:, 1:]": "real[:, :-1]"}),
+    Mistake("backwards", "The table foretells what came before.",
+        {"before, counts = texts[:, :-1]": "before, counts = texts[:, 1:]",
+         "targets = texts[:, 1:]": "targets = texts[:, :-1]"}),
+    Mistake("uphill", "The step goes with the gradient instead of against it.", {"T = T - rate": "T = T + rate"}),
+    Mistake("a column for a row", "The exponentials are to be normalised over what may come, which is the last axis.",
+        {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=1, keepdims=True)"}),
+    Mistake("each token once", "A token that comes several times gets only one of its gradients: indexed addition "
+        "forgets repetitions.", {"np.add.at(dT, before, G / counts.sum())": "dT[before] += G / counts.sum()"}),
+    Mistake("one step only", "All steps are to be made.", {"range(steps)": "range(min(steps, 1))"}),
+    Mistake("the first tokens are counted", "A first token has none before it, so it is no target and not in the mean.",
+        {"G / counts.sum()": "G / real.sum()"}),
+    Mistake("a mean of means", "The mean of each text was taken, and then that of the texts: a token of a short text "
+        "counts more.", {"G / counts.sum()": "G / np.maximum(counts.sum(axis=1), 1)[:, None, None] / len(texts)"}),
+    Mistake("two places on", "The word behind the next one was to be foretold.",
+        {"texts[:, :-1], real[:, 1:]": "texts[:, :-2], real[:, 2:]",
+         "targets = texts[:, 1:]": "targets = texts[:, 2:]"}),
+    Mistake("gradients are not cleared", "Each step takes the gradients of all steps before it as well: the sum is "
+        "not set to zero.", not_cleared),
+    Mistake("the row of the target", "The scores of what comes after a token stand in the row of that token.",
+        {"np.add.at(dT, before,": "np.add.at(dT, targets,"}),
+)  # fmt: skip

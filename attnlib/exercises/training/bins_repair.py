@@ -16,6 +16,8 @@ upper end. Small test sets show it most.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def error(confidence, right, bins):
     """Expected calibration error; confidence and right (n,)."""
@@ -69,44 +71,43 @@ def cases(rng):
 
 
 GIVEN = ("the middle of the bin", "every bin counts the same")
-VARIANTS = """
-    by_counting
-    one_by_one
-"""
-MISTAKES = """
-the middle of the bin | The middle of each bin was taken for what was said in it. Take the mean of what was said.
-    said = confidence[mine].mean() => said = (k + 0.5) / bins
-every bin counts the same | Each bin counts the same here, however few examples it holds.
-    return np.average(gaps, weights=sizes) => return np.mean(gaps)
-empty bins count | The sum of the gaps was divided by the number of all bins, the empty ones, too.
-    return np.average(gaps, weights=sizes) => return np.sum(gaps) / bins
-not divided | The gaps are weighted by sizes, and the sum is not divided by the number of examples.
-    return np.average(gaps, weights=sizes) => return np.dot(gaps, sizes)
-the upper border | The upper border of each bin was taken for what was said in it.
-    said = confidence[mine].mean() => said = (k + 1) / bins
-the lower border | The lower border of each bin was taken for what was said in it.
-    said = confidence[mine].mean() => said = k / bins
-signs cancel | Without the absolute value too high and too low cancel.
-    abs(said - right[mine].mean()) => said - right[mine].mean()
-    return np.average(gaps, weights=sizes) => return abs(confidence.mean() - right.mean())
-the largest gap | This is the gap of the worst bin.
-    return np.average(gaps, weights=sizes) => return np.max(gaps)
-a sum over the bins | The gaps of the bins were added. They are to be weighted with the share of examples in each.
-    return np.average(gaps, weights=sizes) => return np.sum(gaps)
-the gap of each answer | The sign was forgotten for each answer. It is forgotten for the mean of each bin.
-    return np.average(gaps, weights=sizes) => return np.abs(confidence - right).mean()
-the mean of all bins | What was said in this bin is compared, and not in all of them.
-    said = confidence[mine].mean() => said = confidence.mean()
-the median | The mean of what was said is asked for, and this is the median.
-    said = confidence[mine].mean() => said = np.median(confidence[mine])
-squared gaps | The gaps were squared.
-    return np.average(gaps, weights=sizes) => return np.average(np.square(gaps), weights=sizes)
-    return np.average(gaps, weights=sizes) => return np.sqrt(np.average(np.square(gaps), weights=sizes))
-bins of equal size | These bins hold equally many examples. They should be equally wide.
-    equal_sizes
-borders half a bin too early | The number of a bin is rounded down. Here it was rounded to the nearest.
-    (confidence * bins).astype(int) => np.round(confidence * bins).astype(int) ;; range(bins) => range(bins + 1)
-a bin is left out | All bins count, the first and the last one, too.
-    range(bins) => range(1, bins) ;; return np.average(gaps, weights=sizes) => return np.dot(gaps, sizes) / len(right)
-    range(bins) => range(bins - 1) ;; return np.average(gaps, weights=sizes) => return np.dot(gaps, sizes) / len(right)
-"""
+VARIANTS = (by_counting, one_by_one)
+MISTAKES = (
+    Mistake("the middle of the bin", "The middle of each bin was taken for what was said in it. Take the mean of what "
+        "was said.", {"said = confidence[mine].mean()": "said = (k + 0.5) / bins"}),
+    Mistake("every bin counts the same", "Each bin counts the same here, however few examples it holds.",
+        {"return np.average(gaps, weights=sizes)": "return np.mean(gaps)"}),
+    Mistake("empty bins count", "The sum of the gaps was divided by the number of all bins, the empty ones, too.",
+        {"return np.average(gaps, weights=sizes)": "return np.sum(gaps) / bins"}),
+    Mistake("not divided", "The gaps are weighted by sizes, and the sum is not divided by the number of examples.",
+        {"return np.average(gaps, weights=sizes)": "return np.dot(gaps, sizes)"}),
+    Mistake("the upper border", "The upper border of each bin was taken for what was said in it.",
+        {"said = confidence[mine].mean()": "said = (k + 1) / bins"}),
+    Mistake("the lower border", "The lower border of each bin was taken for what was said in it.",
+        {"said = confidence[mine].mean()": "said = k / bins"}),
+    Mistake("signs cancel", "Without the absolute value too high and too low cancel.",
+        {"abs(said - right[mine].mean())": "said - right[mine].mean()"},
+        {"return np.average(gaps, weights=sizes)": "return abs(confidence.mean() - right.mean())"}),
+    Mistake("the largest gap", "This is the gap of the worst bin.",
+        {"return np.average(gaps, weights=sizes)": "return np.max(gaps)"}),
+    Mistake("a sum over the bins", "The gaps of the bins were added. They are to be weighted with the share of "
+        "examples in each.", {"return np.average(gaps, weights=sizes)": "return np.sum(gaps)"}),
+    Mistake("the gap of each answer", "The sign was forgotten for each answer. It is forgotten for the mean of each "
+        "bin.", {"return np.average(gaps, weights=sizes)": "return np.abs(confidence - right).mean()"}),
+    Mistake("the mean of all bins", "What was said in this bin is compared, and not in all of them.",
+        {"said = confidence[mine].mean()": "said = confidence.mean()"}),
+    Mistake("the median", "The mean of what was said is asked for, and this is the median.",
+        {"said = confidence[mine].mean()": "said = np.median(confidence[mine])"}),
+    Mistake("squared gaps", "The gaps were squared.",
+        {"return np.average(gaps, weights=sizes)": "return np.average(np.square(gaps), weights=sizes)"},
+        {"return np.average(gaps, weights=sizes)": "return np.sqrt(np.average(np.square(gaps), weights=sizes))"}),
+    Mistake("bins of equal size", "These bins hold equally many examples. They should be equally wide.", equal_sizes),
+    Mistake("borders half a bin too early", "The number of a bin is rounded down. Here it was rounded to the nearest.",
+        {"(confidence * bins).astype(int)": "np.round(confidence * bins).astype(int)",
+         "range(bins)": "range(bins + 1)"}),
+    Mistake("a bin is left out", "All bins count, the first and the last one, too.",
+        {"range(bins)": "range(1, bins)",
+         "return np.average(gaps, weights=sizes)": "return np.dot(gaps, sizes) / len(right)"},
+        {"range(bins)": "range(bins - 1)",
+         "return np.average(gaps, weights=sizes)": "return np.dot(gaps, sizes) / len(right)"}),
+)  # fmt: skip

@@ -16,6 +16,8 @@ Between two models on one text it does not matter which of the two you take, as 
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def bits_a_byte(texts, nats, tokens):
     """Bits a byte of all texts together; nats and tokens (b,)."""
@@ -44,50 +46,49 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_loop
-    return (nats * tokens).sum() / np.log(2) / n_bytes => return np.dot(nats, tokens) * np.log2(np.e) / n_bytes
-"""
-MISTAKES = """
-a letter, not a byte | This is bits a letter. Some letters have two, three or four bytes in UTF-8.
-    len(text.encode()) => len(text)
-a token, not a byte | This is bits a token.
-    / n_bytes => / tokens.sum()
-in nats | These are nats a byte. A bit is the logarithm of two.
-    / np.log(2) / n_bytes => / n_bytes
-times the logarithm of two | From nats to bits one divides by the logarithm of two. Bits are the smaller unit, so there
-  are more of them.
-    / np.log(2) => * np.log(2)
-a mean of means | Each text has its own bits a byte here, and they are averaged, so a short text counts as much as a
-  long one.
-    = np.mean([bits_a_byte([x], nats[i : i + 1], tokens[i : i + 1]) for i, x in enumerate(texts)])
-every text with as many tokens | The mean nats a token of all texts was taken without asking how many tokens each has.
-    (nats * tokens).sum() => nats.mean() * tokens.sum()
-the tokens are forgotten | The nats a token were added up. Each text brings as many as it has tokens.
-    (nats * tokens).sum() => nats.sum()
-a mean of the texts | The nats of a text were averaged, and the bytes of all texts added up.
-    (nats * tokens).sum() => (nats * tokens).mean()
-per text | This is bits a text.
-    / n_bytes => / len(texts)
-bits for each text | Asked for is one number for all texts together.
-    (nats * tokens).sum() => (nats * tokens)
-bytes of another encoding | These are the bytes of UTF-16, of which plain letters have two, and a text two more at its
-  start.
-    text.encode() => text.encode("utf-16")
-a word, not a byte | This is bits a word.
-    len(text.encode()) => len(text.split())
-a bit, not a byte | The bytes were counted eightfold: this is bits a bit of the text.
-    / n_bytes => / (8 * n_bytes)
-the first text alone | Only the first text was counted.
-    = nats[0] * tokens[0] / np.log(2) / len(texts[0].encode())
-bytes between the texts | The texts were joined by something that no text contains, and its bytes were counted.
-    n_bytes = sum(len(text.encode()) for text in texts) => n_bytes = len(" ".join(texts).encode())
-the mean number of bytes | All bits were divided by the mean bytes of a text. Both sides are sums.
-    / n_bytes => / (n_bytes / len(texts))
-a perplexity a byte | Two to the power of the bits is how many bytes the model wavers between. Asked for are the bits.
-    return (nats * tokens).sum() / np.log(2) / n_bytes => return 2 ** ((nats * tokens).sum() / np.log(2) / n_bytes)
-a logarithm of the nats | Nats are logarithms already; another unit is another factor.
-    (nats * tokens).sum() / np.log(2) => (np.log2(nats) * tokens).sum()
-divided by the tokens | The mean surprise of a token, times the tokens, is that of the text.
-    (nats * tokens) => (nats / tokens)
-"""
+VARIANTS = (
+    by_loop,
+    {"return (nats * tokens).sum() / np.log(2) / n_bytes": "return np.dot(nats, tokens) * np.log2(np.e) / n_bytes"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("a letter, not a byte", "This is bits a letter. Some letters have two, three or four bytes in UTF-8.",
+        {"len(text.encode())": "len(text)"}),
+    Mistake("a token, not a byte", "This is bits a token.", {"/ n_bytes": "/ tokens.sum()"}),
+    Mistake("in nats", "These are nats a byte. A bit is the logarithm of two.",
+        {"/ np.log(2) / n_bytes": "/ n_bytes"}),
+    Mistake("times the logarithm of two", "From nats to bits one divides by the logarithm of two. Bits are the "
+        "smaller unit, so there are more of them.", {"/ np.log(2)": "* np.log(2)"}),
+    Mistake("a mean of means", "Each text has its own bits a byte here, and they are averaged, so a short text counts "
+        "as much as a long one.",
+        lambda texts, nats, tokens: np.mean([bits_a_byte([x], nats[i : i + 1], tokens[i : i + 1]) for i, x in
+            enumerate(texts)])),
+    Mistake("every text with as many tokens", "The mean nats a token of all texts was taken without asking how many "
+        "tokens each has.", {"(nats * tokens).sum()": "nats.mean() * tokens.sum()"}),
+    Mistake("the tokens are forgotten", "The nats a token were added up. Each text brings as many as it has tokens.",
+        {"(nats * tokens).sum()": "nats.sum()"}),
+    Mistake("a mean of the texts", "The nats of a text were averaged, and the bytes of all texts added up.",
+        {"(nats * tokens).sum()": "(nats * tokens).mean()"}),
+    Mistake("per text", "This is bits a text.", {"/ n_bytes": "/ len(texts)"}),
+    Mistake("bits for each text", "Asked for is one number for all texts together.",
+        {"(nats * tokens).sum()": "(nats * tokens)"}),
+    Mistake("bytes of another encoding", "These are the bytes of UTF-16, of which plain letters have two, and a text "
+        "two more at its start.", {"text.encode()": 'text.encode("utf-16")'}),
+    Mistake("a word, not a byte", "This is bits a word.", {"len(text.encode())": "len(text.split())"}),
+    Mistake("a bit, not a byte", "The bytes were counted eightfold: this is bits a bit of the text.",
+        {"/ n_bytes": "/ (8 * n_bytes)"}),
+    Mistake("the first text alone", "Only the first text was counted.",
+        lambda texts, nats, tokens: nats[0] * tokens[0] / np.log(2) / len(texts[0].encode())),
+    Mistake("bytes between the texts", "The texts were joined by something that no text contains, and its bytes were "
+        "counted.",
+        {"n_bytes = sum(len(text.encode()) for text in texts)": 'n_bytes = len(" ".join(texts).encode())'}),
+    Mistake("the mean number of bytes", "All bits were divided by the mean bytes of a text. Both sides are sums.",
+        {"/ n_bytes": "/ (n_bytes / len(texts))"}),
+    Mistake("a perplexity a byte", "Two to the power of the bits is how many bytes the model wavers between. Asked "
+        "for are the bits.",
+        {"return (nats * tokens).sum() / np.log(2) / n_bytes":
+             "return 2 ** ((nats * tokens).sum() / np.log(2) / n_bytes)"}),
+    Mistake("a logarithm of the nats", "Nats are logarithms already; another unit is another factor.",
+        {"(nats * tokens).sum() / np.log(2)": "(np.log2(nats) * tokens).sum()"}),
+    Mistake("divided by the tokens", "The mean surprise of a token, times the tokens, is that of the text.",
+        {"(nats * tokens)": "(nats / tokens)"}),
+)  # fmt: skip

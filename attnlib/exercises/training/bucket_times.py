@@ -18,6 +18,8 @@ anew.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def bucket_times(sizes, arrival, most):
     """Gradients there when each bucket is sent; sizes (k,), arrival (k,)."""
@@ -73,41 +75,36 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_recursion
-    max(when[bucket]) => when[bucket].max()
-"""
-MISTAKES = """
-counted from zero | When the first gradient has come, one is there.
-    np.argsort(arrival) + 1 => np.argsort(arrival)
-from the first parameter on | Buckets are filled from the last parameter to the first.
-    range(len(sizes) - 1, -1, -1) => range(len(sizes))
-the first of a bucket | A bucket is sent when the last of its gradients is there.
-    max(when[bucket]) => min(when[bucket])
-arrival read as times | arrival says which parameter comes at each time, not at which time each parameter comes.
-    np.argsort(arrival) + 1 => np.asarray(arrival) + 1
-a bucket runs over | A new bucket begins before one would be above `most`, not after.
-    held + sizes[one] > most => held > most
-    held + sizes[one] > most => held >= most
-a full bucket is closed too early | A bucket may have exactly `most`.
-    held + sizes[one] > most => held + sizes[one] >= most
-the fullness is not forgotten | A new bucket is empty.
-            held = 0 => pass
-how many it has itself | Count all gradients that are there, not those of the bucket.
-    max(when[bucket]) => len(bucket)
-an empty bucket | A parameter larger than `most` fills a bucket alone. None is sent empty before it.
-    if buckets[-1] and held => if held ;; max(when[bucket]) => max([0, *when[bucket]])
-filled with what fits | A new bucket begins where the next parameter has no room, even if a later one still fits.
-    whatever_fits
-in the order of arrival | Buckets are filled from the last parameter to the first, before any gradient has come.
-    for one in range(len(sizes) - 1, -1, -1) => for one in arrival
-waiting for the bucket before | Each bucket waits here for the one before, as in most libraries. Asked for is when its
-  own gradients are there.
-    np.array([max(when[bucket]) for bucket in buckets])
-        => np.maximum.accumulate([max(when[bucket]) for bucket in buckets])
-sorted by time | One number for each bucket, in the order in which they are filled.
-    np.array([max(when[bucket]) for bucket in buckets]) => np.sort([max(when[bucket]) for bucket in buckets])
-as if they came from the last to the first | So it would be if the gradients came from the last parameter to the first.
-  They come in the order `arrival`.
-    np.array([max(when[bucket]) for bucket in buckets]) => np.cumsum([len(bucket) for bucket in buckets])
-"""
+VARIANTS = (by_recursion, {"max(when[bucket])": "when[bucket].max()"})
+MISTAKES = (
+    Mistake("counted from zero", "When the first gradient has come, one is there.",
+        {"np.argsort(arrival) + 1": "np.argsort(arrival)"}),
+    Mistake("from the first parameter on", "Buckets are filled from the last parameter to the first.",
+        {"range(len(sizes) - 1, -1, -1)": "range(len(sizes))"}),
+    Mistake("the first of a bucket", "A bucket is sent when the last of its gradients is there.",
+        {"max(when[bucket])": "min(when[bucket])"}),
+    Mistake("arrival read as times", "arrival says which parameter comes at each time, not at which time each "
+        "parameter comes.", {"np.argsort(arrival) + 1": "np.asarray(arrival) + 1"}),
+    Mistake("a bucket runs over", "A new bucket begins before one would be above `most`, not after.",
+        {"held + sizes[one] > most": "held > most"}, {"held + sizes[one] > most": "held >= most"}),
+    Mistake("a full bucket is closed too early", "A bucket may have exactly `most`.",
+        {"held + sizes[one] > most": "held + sizes[one] >= most"}),
+    Mistake("the fullness is not forgotten", "A new bucket is empty.", {"held = 0": "pass"}),
+    Mistake("how many it has itself", "Count all gradients that are there, not those of the bucket.",
+        {"max(when[bucket])": "len(bucket)"}),
+    Mistake("an empty bucket", "A parameter larger than `most` fills a bucket alone. None is sent empty before it.",
+        {"if buckets[-1] and held": "if held", "max(when[bucket])": "max([0, *when[bucket]])"}),
+    Mistake("filled with what fits", "A new bucket begins where the next parameter has no room, even if a later one "
+        "still fits.", whatever_fits),
+    Mistake("in the order of arrival", "Buckets are filled from the last parameter to the first, before any gradient "
+        "has come.", {"for one in range(len(sizes) - 1, -1, -1)": "for one in arrival"}),
+    Mistake("waiting for the bucket before", "Each bucket waits here for the one before, as in most libraries. Asked "
+        "for is when its own gradients are there.",
+        {"np.array([max(when[bucket]) for bucket in buckets])":
+             "np.maximum.accumulate([max(when[bucket]) for bucket in buckets])"}),
+    Mistake("sorted by time", "One number for each bucket, in the order in which they are filled.",
+        {"np.array([max(when[bucket]) for bucket in buckets])": "np.sort([max(when[bucket]) for bucket in buckets])"}),
+    Mistake("as if they came from the last to the first", "So it would be if the gradients came from the last "
+        "parameter to the first. They come in the order `arrival`.",
+        {"np.array([max(when[bucket]) for bucket in buckets])": "np.cumsum([len(bucket) for bucket in buckets])"}),
+)  # fmt: skip

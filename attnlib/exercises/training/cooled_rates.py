@@ -17,6 +17,8 @@ whose every rate depends on the length, cannot.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def cooled_rates(steps, warmup, decay, peak):
     """The rate of each step, the first of which has t = 1; (steps,)."""
@@ -53,56 +55,55 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_loop
-    by_paper
-"""
-MISTAKES = """
-off by one at the first step | The rates come one step late, and the first is zero: that step changes nothing. The
-  first step has t = 1.
-    = by_loop_from_zero(steps, warmup, decay, peak)
-one step too early | The first step has t = 1; these rates begin at t = 2.
-    t = np.arange(steps) + 1 => t = np.arange(steps) + 2 ;; (steps + 1 - t) => (steps + 2 - t)
-min and max are exchanged | The larger of both branches was taken: it starts far too high, and then grows for
-  ever. It is the smaller one.
-    np.minimum(t / warmup, np.sqrt(warmup / t)) => np.maximum(t / warmup, np.sqrt(warmup / t))
-no warmup | The rate starts on the root. Before t = warmup it rises on a line.
-    np.minimum(t / warmup, np.sqrt(warmup / t)) => np.sqrt(warmup / t)
-the line never ends | Behind t = warmup the rate falls with the root of t.
-    np.minimum(t / warmup, np.sqrt(warmup / t)) => t / warmup
-level behind the warmup | Behind t = warmup the rate falls with the root of t; here it stays.
-    np.sqrt(warmup / t) => 1
-the root is forgotten | It falls with the root of t, and not with t.
-    np.sqrt(warmup / t) => warmup / t
-no end | The factor of the last steps is missing.
-    return root * np.minimum(1, (steps + 1 - t) / decay) => return root
-zero at the last step | The factor is 1 / decay at the last step. It would be zero one step later.
-    (steps + 1 - t) / decay => (steps - t) / decay
-    np.minimum(1, (steps + 1 - t) / decay) => np.r_[np.ones(steps - decay), np.linspace(1, 0, decay)]
-the end begins at once | The factor falls in the last `decay` steps only.
-    (steps + 1 - t) / decay => (steps + 1 - t) / steps
-the peak is missing | The largest rate is one here, and should be `peak`.
-    peak * np.minimum => np.minimum
-the peak at t = 1 | Scaled by the root of t alone, the largest rate is not `peak`.
-    peak * np.minimum(t / warmup, np.sqrt(warmup / t)) => peak * np.minimum(t**-0.5, t * warmup**-1.5)
-a straight end | In the last steps the rate falls on a line from where it was. It should be the root of warmup / t,
-  multiplied with a line.
-    = straight_end(steps, warmup, decay, peak)
-without the root of warmup | Behind t = warmup this is peak / sqrt(t), which is not `peak` at t = warmup.
-    np.sqrt(warmup / t) => 1 / np.sqrt(t)
-the root counts from the end of the warmup | The root is of t, counted from the first step, and not from the end of the
-  warmup.
-    np.minimum(t / warmup, np.sqrt(warmup / t))
-        => np.where(t <= warmup, t / warmup, 1 / np.sqrt(np.maximum(t - warmup, 1)))
-the formula of 2017 itself | There the largest rate follows from the width and the warmup. Here it is `peak`.
-    peak * np.minimum(t / warmup, np.sqrt(warmup / t)) => peak**-0.5 * np.minimum(t**-0.5, t * warmup**-1.5)
-the root grows | The root is of warmup / t, which falls. This one rises on.
-    np.minimum(t / warmup, np.sqrt(warmup / t)) => np.where(t <= warmup, t / warmup, np.sqrt(t / warmup))
-the end follows the warmup | The factor began to fall behind the warmup. It belongs to the last `decay` steps.
-    np.minimum(1, (steps + 1 - t) / decay) => np.clip(1 - (t - warmup) / decay, 1 / decay, 1)
-the last rate alone | That is the rate of the last step. Each step has one.
-    return root * np.minimum(1, (steps + 1 - t) / decay) => return (root * np.minimum(1, (steps + 1 - t) / decay))[-1]
-"""
+VARIANTS = (by_loop, by_paper)
+MISTAKES = (
+    Mistake("off by one at the first step", "The rates come one step late, and the first is zero: that step changes "
+        "nothing. The first step has t = 1.",
+        lambda steps, warmup, decay, peak: by_loop_from_zero(steps, warmup, decay, peak)),
+    Mistake("one step too early", "The first step has t = 1; these rates begin at t = 2.",
+        {"t = np.arange(steps) + 1": "t = np.arange(steps) + 2", "(steps + 1 - t)": "(steps + 2 - t)"}),
+    Mistake("min and max are exchanged", "The larger of both branches was taken: it starts far too high, and then "
+        "grows for ever. It is the smaller one.",
+        {"np.minimum(t / warmup, np.sqrt(warmup / t))": "np.maximum(t / warmup, np.sqrt(warmup / t))"}),
+    Mistake("no warmup", "The rate starts on the root. Before t = warmup it rises on a line.",
+        {"np.minimum(t / warmup, np.sqrt(warmup / t))": "np.sqrt(warmup / t)"}),
+    Mistake("the line never ends", "Behind t = warmup the rate falls with the root of t.",
+        {"np.minimum(t / warmup, np.sqrt(warmup / t))": "t / warmup"}),
+    Mistake("level behind the warmup", "Behind t = warmup the rate falls with the root of t; here it stays.",
+        {"np.sqrt(warmup / t)": "1"}),
+    Mistake("the root is forgotten", "It falls with the root of t, and not with t.",
+        {"np.sqrt(warmup / t)": "warmup / t"}),
+    Mistake("no end", "The factor of the last steps is missing.",
+        {"return root * np.minimum(1, (steps + 1 - t) / decay)": "return root"}),
+    Mistake("zero at the last step", "The factor is 1 / decay at the last step. It would be zero one step later.",
+        {"(steps + 1 - t) / decay": "(steps - t) / decay"},
+        {"np.minimum(1, (steps + 1 - t) / decay)": "np.r_[np.ones(steps - decay), np.linspace(1, 0, decay)]"}),
+    Mistake("the end begins at once", "The factor falls in the last `decay` steps only.",
+        {"(steps + 1 - t) / decay": "(steps + 1 - t) / steps"}),
+    Mistake("the peak is missing", "The largest rate is one here, and should be `peak`.",
+        {"peak * np.minimum": "np.minimum"}),
+    Mistake("the peak at t = 1", "Scaled by the root of t alone, the largest rate is not `peak`.",
+        {"peak * np.minimum(t / warmup, np.sqrt(warmup / t))": "peak * np.minimum(t**-0.5, t * warmup**-1.5)"}),
+    Mistake("a straight end", "In the last steps the rate falls on a line from where it was. It should be the root of "
+        "warmup / t, multiplied with a line.",
+        lambda steps, warmup, decay, peak: straight_end(steps, warmup, decay, peak)),
+    Mistake("without the root of warmup", "Behind t = warmup this is peak / sqrt(t), which is not `peak` at t = "
+        "warmup.", {"np.sqrt(warmup / t)": "1 / np.sqrt(t)"}),
+    Mistake("the root counts from the end of the warmup", "The root is of t, counted from the first step, and not "
+        "from the end of the warmup.",
+        {"np.minimum(t / warmup, np.sqrt(warmup / t))":
+             "np.where(t <= warmup, t / warmup, 1 / np.sqrt(np.maximum(t - warmup, 1)))"}),
+    Mistake("the formula of 2017 itself", "There the largest rate follows from the width and the warmup. Here it is "
+        "`peak`.",
+        {"peak * np.minimum(t / warmup, np.sqrt(warmup / t))": "peak**-0.5 * np.minimum(t**-0.5, t * warmup**-1.5)"}),
+    Mistake("the root grows", "The root is of warmup / t, which falls. This one rises on.",
+        {"np.minimum(t / warmup, np.sqrt(warmup / t))": "np.where(t <= warmup, t / warmup, np.sqrt(t / warmup))"}),
+    Mistake("the end follows the warmup", "The factor began to fall behind the warmup. It belongs to the last `decay` "
+        "steps.", {"np.minimum(1, (steps + 1 - t) / decay)": "np.clip(1 - (t - warmup) / decay, 1 / decay, 1)"}),
+    Mistake("the last rate alone", "That is the rate of the last step. Each step has one.",
+        {"return root * np.minimum(1, (steps + 1 - t) / decay)":
+             "return (root * np.minimum(1, (steps + 1 - t) / decay))[-1]"}),
+)  # fmt: skip
 
 
 def by_loop_from_zero(steps, warmup, decay, peak):

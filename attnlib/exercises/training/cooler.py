@@ -17,6 +17,7 @@ finds by bisection.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -108,38 +109,37 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    all_at_once
-    example_by_example
-"""
-MISTAKES = """
-multiplied | The scores were multiplied by T. A temperature divides: above one it makes a model less sure.
-    Z = S / T => Z = S * T
-the worst | This temperature makes the surprise largest.
-    np.argmin(losses) => np.argmax(losses)
-the most probability | The right answers got the most probability, in the mean. The surprise is the logarithm of each,
-  so one sure mistake counts for much.
-    by_probability
-confidence and accuracy alike | The mean confidence was brought near to the share of right answers. That is one bin of a
-  reliability diagram; the loss on the right answers is asked for.
-    by_confidence
-the smallest | This temperature is the smallest of all. It makes the likeliest answers surer, be they right or wrong.
-    by_the_likeliest
-    Z = S / T => Z = S ;; losses.append(-L[np.arange(len(S)), targets].mean())
-        => losses.append(np.log(T) - L[np.arange(len(S)), targets].mean())
-the loss | That is the least loss. The temperature that has it is asked for.
-    return temperatures[np.argmin(losses)] => return np.min(losses)
-the place in the list | That is where the temperature stands in the list.
-    return temperatures[np.argmin(losses)] => return np.argmin(losses)
-the first of the list | That is the temperature that stands first, whatever the scores. As many answers are right with
-  each of them, so their number decides nothing.
-    = temperatures[0]
-one example decides | The mean over all examples is asked for.
-    losses.append(-L[np.arange(len(S)), targets].mean()) => losses.append(-L[0, targets[0]])
-    losses.append(-L[np.arange(len(S)), targets].mean()) => losses.append(-np.median(L[np.arange(len(S)), targets]))
-squared distances | This temperature makes the squared distance from one least. The surprise is a logarithm.
-    by_squares
-too large for exp | Where the scores are around 800, the exponential overflows. Take the largest of each row away first.
-    Z = Z - Z.max(axis=-1, keepdims=True) => ;; L = Z - np.log(np.exp(Z).sum(axis=-1, keepdims=True))
-        => L = np.log(np.exp(Z) / np.exp(Z).sum(axis=-1, keepdims=True))
-"""
+VARIANTS = (all_at_once, example_by_example)
+MISTAKES = (
+    Mistake("multiplied", "The scores were multiplied by T. A temperature divides: above one it makes a model less "
+        "sure.", {"Z = S / T": "Z = S * T"}),
+    Mistake("the worst", "This temperature makes the surprise largest.", {"np.argmin(losses)": "np.argmax(losses)"}),
+    Mistake("the most probability", "The right answers got the most probability, in the mean. The surprise is the "
+        "logarithm of each, so one sure mistake counts for much.", by_probability),
+    Mistake("confidence and accuracy alike", "The mean confidence was brought near to the share of right answers. "
+        "That is one bin of a reliability diagram; the loss on the right answers is asked for.", by_confidence),
+    Mistake("the smallest", "This temperature is the smallest of all. It makes the likeliest answers surer, be they "
+        "right or wrong.",
+        by_the_likeliest,
+        {"Z = S / T": "Z = S",
+         "losses.append(-L[np.arange(len(S)), targets].mean())":
+             "losses.append(np.log(T) - L[np.arange(len(S)), targets].mean())"}),
+    Mistake("the loss", "That is the least loss. The temperature that has it is asked for.",
+        {"return temperatures[np.argmin(losses)]": "return np.min(losses)"}),
+    Mistake("the place in the list", "That is where the temperature stands in the list.",
+        {"return temperatures[np.argmin(losses)]": "return np.argmin(losses)"}),
+    Mistake("the first of the list", "That is the temperature that stands first, whatever the scores. As many answers "
+        "are right with each of them, so their number decides nothing.",
+        lambda S, targets, temperatures: temperatures[0]),
+    Mistake("one example decides", "The mean over all examples is asked for.",
+        {"losses.append(-L[np.arange(len(S)), targets].mean())": "losses.append(-L[0, targets[0]])"},
+        {"losses.append(-L[np.arange(len(S)), targets].mean())":
+             "losses.append(-np.median(L[np.arange(len(S)), targets]))"}),
+    Mistake("squared distances", "This temperature makes the squared distance from one least. The surprise is a "
+        "logarithm.", by_squares),
+    Mistake("too large for exp", "Where the scores are around 800, the exponential overflows. Take the largest of "
+        "each row away first.",
+        {"Z = Z - Z.max(axis=-1, keepdims=True)": "",
+         "L = Z - np.log(np.exp(Z).sum(axis=-1, keepdims=True))":
+             "L = np.log(np.exp(Z) / np.exp(Z).sum(axis=-1, keepdims=True))"}),
+)  # fmt: skip

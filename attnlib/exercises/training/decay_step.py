@@ -14,6 +14,7 @@ With plain gradient descent this is the same as a penalty on the squares. With A
 the penalty's gradient, too.
 """
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -48,39 +49,34 @@ def cases(rng):
 
 
 RETURNS = ("W", "b", "gain")
-VARIANTS = """
-    penalty
-    in_turn
-"""
-MISTAKES = """
-the bias decays | The bias decays. A bias has no size to hold down.
-    b = b - => b = kept * b -
-the gain decays | The gain decays. At zero it would let nothing through.
-    gain = gain - => gain = kept * gain -
-nothing decays | No decay: this is the step alone.
-    kept * W => W
-without the rate | The decay was not multiplied by the rate: a schedule that lowers the rate would not lower it.
-    kept = 1 - rate * decay => kept = 1 - decay
-the decay comes behind the step | The map was made smaller behind the step, and so the step, too.
-    W = kept * W - rate * dW => W = kept * (W - rate * dW)
-it grows | The map was made larger. Decay pulls towards zero.
-    kept = 1 - rate => kept = 1 + rate
-twice the decay | Half the square has the derivative W, so there is no factor of two.
-    kept = 1 - rate * decay => kept = 1 - 2 * rate * decay
-up the hill | The step goes against the gradient.
-    - rate * dW => + rate * dW ;; - rate * db => + rate * db ;; - rate * dgain => + rate * dgain
-a pull of fixed size | The pull was as large for a small number as for a large one. Weight decay pulls in proportion.
-    kept * W - rate * dW => W - rate * decay * (2 * (W > 0) - 1) - rate * dW
-    kept * W - rate * dW => W - rate * decay * np.sign(W) - rate * dW
-the gain is pulled to one | The gain was pulled towards one. No decay touches it here.
-    gain = gain - rate * dgain => gain = gain - rate * (dgain + decay * (gain - 1))
-the bias and the gain stand still | The bias and the gain learn, too: only the decay passes them by.
-    b = b - rate * db => b = 1 * b ;; gain = gain - rate * dgain => gain = 1 * gain
-the decay as what is left | The map was multiplied by the decay. It should lose that share, times the rate, and keep
-  the rest.
-    kept = 1 - rate * decay => kept = decay
-    kept = 1 - rate * decay => kept = rate * decay
-the step alone | These are the changes. Asked for are the arrays behind them.
-    W = kept * W - rate * dW => W = rate * (dW + decay * W) ;; b = b - rate * db => b = rate * db
-        ;; gain = gain - rate * dgain => gain = rate * dgain
-"""
+VARIANTS = (penalty, in_turn)
+MISTAKES = (
+    Mistake("the bias decays", "The bias decays. A bias has no size to hold down.", {"b = b -": "b = kept * b -"}),
+    Mistake("the gain decays", "The gain decays. At zero it would let nothing through.",
+        {"gain = gain -": "gain = kept * gain -"}),
+    Mistake("nothing decays", "No decay: this is the step alone.", {"kept * W": "W"}),
+    Mistake("without the rate", "The decay was not multiplied by the rate: a schedule that lowers the rate would not "
+        "lower it.", {"kept = 1 - rate * decay": "kept = 1 - decay"}),
+    Mistake("the decay comes behind the step", "The map was made smaller behind the step, and so the step, too.",
+        {"W = kept * W - rate * dW": "W = kept * (W - rate * dW)"}),
+    Mistake("it grows", "The map was made larger. Decay pulls towards zero.", {"kept = 1 - rate": "kept = 1 + rate"}),
+    Mistake("twice the decay", "Half the square has the derivative W, so there is no factor of two.",
+        {"kept = 1 - rate * decay": "kept = 1 - 2 * rate * decay"}),
+    Mistake("up the hill", "The step goes against the gradient.",
+        {"- rate * dW": "+ rate * dW", "- rate * db": "+ rate * db", "- rate * dgain": "+ rate * dgain"}),
+    Mistake("a pull of fixed size", "The pull was as large for a small number as for a large one. Weight decay pulls "
+        "in proportion.",
+        {"kept * W - rate * dW": "W - rate * decay * (2 * (W > 0) - 1) - rate * dW"},
+        {"kept * W - rate * dW": "W - rate * decay * np.sign(W) - rate * dW"}),
+    Mistake("the gain is pulled to one", "The gain was pulled towards one. No decay touches it here.",
+        {"gain = gain - rate * dgain": "gain = gain - rate * (dgain + decay * (gain - 1))"}),
+    Mistake("the bias and the gain stand still", "The bias and the gain learn, too: only the decay passes them by.",
+        {"b = b - rate * db": "b = 1 * b", "gain = gain - rate * dgain": "gain = 1 * gain"}),
+    Mistake("the decay as what is left", "The map was multiplied by the decay. It should lose that share, times the "
+        "rate, and keep the rest.",
+        {"kept = 1 - rate * decay": "kept = decay"}, {"kept = 1 - rate * decay": "kept = rate * decay"}),
+    Mistake("the step alone", "These are the changes. Asked for are the arrays behind them.",
+        {"W = kept * W - rate * dW": "W = rate * (dW + decay * W)",
+         "b = b - rate * db": "b = rate * db",
+         "gain = gain - rate * dgain": "gain = rate * dgain"}),
+)  # fmt: skip

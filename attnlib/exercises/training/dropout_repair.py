@@ -17,6 +17,7 @@ late: by two evaluations of the same model that differ.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -57,42 +58,38 @@ def cases(rng):
 
 
 GIVEN = ("it drops when it is used", "nothing is rescaled")
-VARIANTS = """
-    one_expression
-    no_share
-"""
-MISTAKES = """
-it drops when it is used | The network drops numbers outside of training, too: every evaluation gives other figures.
-    return Y * kept if training else Y => return Y * kept
-nothing is rescaled | What stays must be divided by 1 - p while the model trains, or it is smaller on average than when
-  nothing is dropped.
-    (draws >= p) / (1 - p) => draws >= p
-scaled when it is used | In use the output was multiplied by 1 - p. That belongs to the older convention, in which
-  training divides by nothing; here training divides, and use leaves everything as it is.
-    older
-one draw for all positions | Every position lost the same numbers: the first position's. Each has its own.
-    (draws >= p) => (draws[:1] >= p)
-one draw for a whole position | A position lost all of its numbers or none. Each number has a draw of its own.
-    (draws >= p) => (draws[:, :1] >= p)
-what stays and what goes are exchanged | A number is dropped where its draw is below p, and stays elsewhere.
-    draws >= p => draws < p
-it drops only when it is used | It is in training that numbers are dropped.
-    if training => if not training
-nothing is ever dropped | Nothing is dropped while the model trains.
-    return Y * kept if training else Y => return Y
-made smaller, not larger | What stays was multiplied by 1 - p. It must become larger, so that the mean stays.
-    / (1 - p) => * (1 - p)
-divided by the share that is dropped | What stays is divided by the share that stays, 1 - p.
-    / (1 - p) => / p
-no bend | Negative hidden numbers must become zero.
-    np.maximum(X @ W_1, 0) => X @ W_1
-scaled up when it is used | In use nothing is dropped, so nothing has to be made up for by a division by 1 - p.
-    = feed_forward(X, W_1, W_2, draws, p, training) / (1 if training else 1 - p)
-divided by the share that happened to stay | What stays was divided by the share of these draws that stayed. It is
-  divided by
-  the share that stays on average, 1 - p, which no draw changes.
-    (draws >= p) / (1 - p) => (draws >= p) / max((draws >= p).mean(), 1e-9)
-the input is dropped | Numbers of X were dropped. This network drops numbers of its output.
-    H = np.maximum(X @ W_1, 0) => H = np.maximum((X * ((draws >= p) / (1 - p) if training else 1)) @ W_1, 0)
-        ;; return Y * kept if training else Y => return Y
-"""
+VARIANTS = (one_expression, no_share)
+MISTAKES = (
+    Mistake("it drops when it is used", "The network drops numbers outside of training, too: every evaluation gives "
+        "other figures.", {"return Y * kept if training else Y": "return Y * kept"}),
+    Mistake("nothing is rescaled", "What stays must be divided by 1 - p while the model trains, or it is smaller on "
+        "average than when nothing is dropped.", {"(draws >= p) / (1 - p)": "draws >= p"}),
+    Mistake("scaled when it is used", "In use the output was multiplied by 1 - p. That belongs to the older "
+        "convention, in which training divides by nothing; here training divides, and use leaves everything as it is.",
+        older),
+    Mistake("one draw for all positions", "Every position lost the same numbers: the first position's. Each has its "
+        "own.", {"(draws >= p)": "(draws[:1] >= p)"}),
+    Mistake("one draw for a whole position", "A position lost all of its numbers or none. Each number has a draw of "
+        "its own.", {"(draws >= p)": "(draws[:, :1] >= p)"}),
+    Mistake("what stays and what goes are exchanged", "A number is dropped where its draw is below p, and stays "
+        "elsewhere.", {"draws >= p": "draws < p"}),
+    Mistake("it drops only when it is used", "It is in training that numbers are dropped.",
+        {"if training": "if not training"}),
+    Mistake("nothing is ever dropped", "Nothing is dropped while the model trains.",
+        {"return Y * kept if training else Y": "return Y"}),
+    Mistake("made smaller, not larger", "What stays was multiplied by 1 - p. It must become larger, so that the mean "
+        "stays.", {"/ (1 - p)": "* (1 - p)"}),
+    Mistake("divided by the share that is dropped", "What stays is divided by the share that stays, 1 - p.",
+        {"/ (1 - p)": "/ p"}),
+    Mistake("no bend", "Negative hidden numbers must become zero.", {"np.maximum(X @ W_1, 0)": "X @ W_1"}),
+    Mistake("scaled up when it is used", "In use nothing is dropped, so nothing has to be made up for by a division "
+        "by 1 - p.",
+        lambda X, W_1, W_2, draws, p, training: feed_forward(X, W_1, W_2, draws, p, training) / (1 if training else 1
+            - p)),
+    Mistake("divided by the share that happened to stay", "What stays was divided by the share of these draws that "
+        "stayed. It is divided by the share that stays on average, 1 - p, which no draw changes.",
+        {"(draws >= p) / (1 - p)": "(draws >= p) / max((draws >= p).mean(), 1e-9)"}),
+    Mistake("the input is dropped", "Numbers of X were dropped. This network drops numbers of its output.",
+        {"H = np.maximum(X @ W_1, 0)": "H = np.maximum((X * ((draws >= p) / (1 - p) if training else 1)) @ W_1, 0)",
+         "return Y * kept if training else Y": "return Y"}),
+)  # fmt: skip

@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn, weights
 
 
@@ -43,37 +44,35 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_loop
-    np.sqrt(p / (1 - p) * (P**2 @ V**2)) => np.sqrt(p / (1 - p)) * np.linalg.norm(P[:, :, None] * V, axis=1)
-"""
-MISTAKES = """
-the variance | The root is missing: this is the variance.
-    np.sqrt(p / (1 - p) * (P**2 @ V**2)) => p / (1 - p) * (P**2 @ V**2)
-nothing is rescaled | This is the spread without the division by 1 - p: p (1 - p) is the variance of a draw of 0 or 1.
-    p / (1 - p) => p * (1 - p)
-one draw for all keys | This is the spread if all weights of a query came and went together. Each is drawn for itself,
-  so the squares add up.
-    (P**2 @ V**2) => (P @ V) ** 2
-standard deviations were added | Of independent draws the variances add up, not the standard deviations.
-    np.sqrt(p / (1 - p) * (P**2 @ V**2)) => np.sqrt(p / (1 - p)) * (np.abs(P) @ np.abs(V))
-the spread of the row sums | This is how much the sum of the weights varies. Each weight moves its own value.
-    P**2 @ V**2 => (P**2).sum(axis=-1, keepdims=True) * np.ones(V.shape[1])
-the values are not squared | A value stands in front of its draw as a factor; the variance has its square.
-    V**2 => np.abs(V)
-the weights are not squared | A weight stands in front of its draw as a factor; the variance has its square.
-    P**2 => P
-the share is turned round | The factor is p / (1 - p): without dropout nothing varies.
-    p / (1 - p) => (1 - p) / p
-the factor is p alone | The variance of a draw of 0 or 1 / (1 - p) is p / (1 - p).
-    p / (1 - p) => p
-the mean over keys | The terms of a weighted sum are added; there is no division by their number.
-    (P**2 @ V**2) => (P**2 @ V**2) / P.shape[-1]
-the spread among the keys | This is how much the values differ from their average. Asked for is how much the output
-  differs from draw to draw.
-    np.sqrt(p / (1 - p) * (P**2 @ V**2)) => np.sqrt(P @ V**2 - (P @ V) ** 2)
-    np.sqrt(p / (1 - p) * (P**2 @ V**2)) => np.std(P[:, :, None] * V, axis=1)
-measured from the mean output | The values were measured from the output's mean. A dropped weight takes its whole value
-  away.
-    (P**2 @ V**2) => np.einsum("mn,mnd->md", P**2, (V - (P @ V)[:, None]) ** 2)
-"""
+VARIANTS = (
+    by_loop,
+    {"np.sqrt(p / (1 - p) * (P**2 @ V**2))": "np.sqrt(p / (1 - p)) * np.linalg.norm(P[:, :, None] * V, axis=1)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the variance", "The root is missing: this is the variance.",
+        {"np.sqrt(p / (1 - p) * (P**2 @ V**2))": "p / (1 - p) * (P**2 @ V**2)"}),
+    Mistake("nothing is rescaled", "This is the spread without the division by 1 - p: p (1 - p) is the variance of a "
+        "draw of 0 or 1.", {"p / (1 - p)": "p * (1 - p)"}),
+    Mistake("one draw for all keys", "This is the spread if all weights of a query came and went together. Each is "
+        "drawn for itself, so the squares add up.", {"(P**2 @ V**2)": "(P @ V) ** 2"}),
+    Mistake("standard deviations were added", "Of independent draws the variances add up, not the standard deviations.",
+        {"np.sqrt(p / (1 - p) * (P**2 @ V**2))": "np.sqrt(p / (1 - p)) * (np.abs(P) @ np.abs(V))"}),
+    Mistake("the spread of the row sums", "This is how much the sum of the weights varies. Each weight moves its own "
+        "value.", {"P**2 @ V**2": "(P**2).sum(axis=-1, keepdims=True) * np.ones(V.shape[1])"}),
+    Mistake("the values are not squared", "A value stands in front of its draw as a factor; the variance has its "
+        "square.", {"V**2": "np.abs(V)"}),
+    Mistake("the weights are not squared", "A weight stands in front of its draw as a factor; the variance has its "
+        "square.", {"P**2": "P"}),
+    Mistake("the share is turned round", "The factor is p / (1 - p): without dropout nothing varies.",
+        {"p / (1 - p)": "(1 - p) / p"}),
+    Mistake("the factor is p alone", "The variance of a draw of 0 or 1 / (1 - p) is p / (1 - p).",
+        {"p / (1 - p)": "p"}),
+    Mistake("the mean over keys", "The terms of a weighted sum are added; there is no division by their number.",
+        {"(P**2 @ V**2)": "(P**2 @ V**2) / P.shape[-1]"}),
+    Mistake("the spread among the keys", "This is how much the values differ from their average. Asked for is how "
+        "much the output differs from draw to draw.",
+        {"np.sqrt(p / (1 - p) * (P**2 @ V**2))": "np.sqrt(P @ V**2 - (P @ V) ** 2)"},
+        {"np.sqrt(p / (1 - p) * (P**2 @ V**2))": "np.std(P[:, :, None] * V, axis=1)"}),
+    Mistake("measured from the mean output", "The values were measured from the output's mean. A dropped weight takes "
+        "its whole value away.", {"(P**2 @ V**2)": 'np.einsum("mn,mnd->md", P**2, (V - (P @ V)[:, None]) ** 2)'}),
+)  # fmt: skip

@@ -16,6 +16,7 @@ wrote stays where it is.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn, weights
 
 
@@ -50,43 +51,38 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    number_by_number
-    kept_P * P / (1 - p) => np.where(kept_P, P / (1 - p), 0)
-"""
-MISTAKES = """
-nothing is rescaled | What stays was not divided by 1 - p, in neither place: the mean over draws is smaller than what
-  the model says when nothing is dropped.
-    / (1 - p) =>
-rescaled in one place alone | What stays was divided by 1 - p in one of the two places. Each divides for itself.
-    kept_P * P / (1 - p) => kept_P * P
-    kept_Y * Y / (1 - p) => kept_Y * Y
-the stream is dropped, too | Numbers of the sum were left out. Dropped is what attention adds; the stream goes past it.
-    X + kept_Y * Y => kept_Y * (X + Y)
-the weights were made to sum to one again | The weights that stay were divided by their sum. Dropout divides by 1 - p,
-  and the sum is one on average only.
-    dropped = kept_P * P / (1 - p) => dropped = kept_P * P;
-           dropped = dropped / np.maximum(dropped.sum(axis=-1, keepdims=True), 1e-12)
-no way around | What attention says must be added to the stream.
-    return X + => return
-what stays and what goes are exchanged | The arrays are True for what stays.
-    kept_P * => ~kept_P * ;; kept_Y * => ~kept_Y *
-made smaller, not larger | What stays was multiplied by 1 - p. It must become larger, so that the mean stays.
-    / (1 - p) => * (1 - p)
-divided by the share that is dropped | What stays is divided by the share that stays, 1 - p.
-    / (1 - p) => / p
-one draw for all positions | Every position lost the same numbers: the first position's. Each has its own.
-    kept_Y * Y => kept_Y[0] * Y
-one draw for all queries | Every query lost the same keys: the first query's. Each has its own.
-    kept_P * P => kept_P[0] * P
-the weights are not dropped | All weights stayed. The first of the two places is missing.
-    dropped = kept_P * P / (1 - p) => dropped = P
-the output is not dropped | All numbers of the output stayed. The second of the two places is missing.
-    kept_Y * Y / (1 - p) => Y
-the wrong axis of the weights | A row of kept_P belongs to a query, a column to a key.
-    kept_P * => kept_P.T *
-a softmax of the weights | P are weights already. A second softmax makes them more alike.
-    kept_P * P / => kept_P * np.exp(P) / np.exp(P).sum(axis=-1, keepdims=True) /
-the stream is made larger | The stream was divided by 1 - p, too. Nothing of it was dropped.
-    return X + => return X / (1 - p) +
-"""
+VARIANTS = (number_by_number, {"kept_P * P / (1 - p)": "np.where(kept_P, P / (1 - p), 0)"})
+MISTAKES = (
+    Mistake("nothing is rescaled", "What stays was not divided by 1 - p, in neither place: the mean over draws is "
+        "smaller than what the model says when nothing is dropped.", {"/ (1 - p)": ""}),
+    Mistake("rescaled in one place alone", "What stays was divided by 1 - p in one of the two places. Each divides "
+        "for itself.",
+        {"kept_P * P / (1 - p)": "kept_P * P"}, {"kept_Y * Y / (1 - p)": "kept_Y * Y"}),
+    Mistake("the stream is dropped, too", "Numbers of the sum were left out. Dropped is what attention adds; the "
+        "stream goes past it.", {"X + kept_Y * Y": "kept_Y * (X + Y)"}),
+    Mistake("the weights were made to sum to one again", "The weights that stay were divided by their sum. Dropout "
+        "divides by 1 - p, and the sum is one on average only.",
+        {"dropped = kept_P * P / (1 - p)":
+             "dropped = kept_P * P; dropped = dropped / np.maximum(dropped.sum(axis=-1, keepdims=True), 1e-12)"}),
+    Mistake("no way around", "What attention says must be added to the stream.", {"return X +": "return"}),
+    Mistake("what stays and what goes are exchanged", "The arrays are True for what stays.",
+        {"kept_P *": "~kept_P *", "kept_Y *": "~kept_Y *"}),
+    Mistake("made smaller, not larger", "What stays was multiplied by 1 - p. It must become larger, so that the mean "
+        "stays.", {"/ (1 - p)": "* (1 - p)"}),
+    Mistake("divided by the share that is dropped", "What stays is divided by the share that stays, 1 - p.",
+        {"/ (1 - p)": "/ p"}),
+    Mistake("one draw for all positions", "Every position lost the same numbers: the first position's. Each has its "
+        "own.", {"kept_Y * Y": "kept_Y[0] * Y"}),
+    Mistake("one draw for all queries", "Every query lost the same keys: the first query's. Each has its own.",
+        {"kept_P * P": "kept_P[0] * P"}),
+    Mistake("the weights are not dropped", "All weights stayed. The first of the two places is missing.",
+        {"dropped = kept_P * P / (1 - p)": "dropped = P"}),
+    Mistake("the output is not dropped", "All numbers of the output stayed. The second of the two places is missing.",
+        {"kept_Y * Y / (1 - p)": "Y"}),
+    Mistake("the wrong axis of the weights", "A row of kept_P belongs to a query, a column to a key.",
+        {"kept_P *": "kept_P.T *"}),
+    Mistake("a softmax of the weights", "P are weights already. A second softmax makes them more alike.",
+        {"kept_P * P /": "kept_P * np.exp(P) / np.exp(P).sum(axis=-1, keepdims=True) /"}),
+    Mistake("the stream is made larger", "The stream was divided by 1 - p, too. Nothing of it was dropped.",
+        {"return X +": "return X / (1 - p) +"}),
+)  # fmt: skip

@@ -17,6 +17,8 @@ most bins lie there, and the doubtful answers share one. Neither kind of bin is 
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def equal_bins(confidence, right, bins):
     """Calibration error; confidence and right (n,)."""
@@ -78,47 +80,39 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_pairs
-    by_ranks
-"""
-MISTAKES = """
-not sorted | The bins hold neighbours in the list, and not neighbours in confidence.
-    (confidence - right)[order] => (confidence - right)
-only the confidence is sorted | The confidences were sorted, and the right answers stayed where they were.
-    (confidence - right)[order] => (confidence[order] - right)
-each sorted by itself | Confidences and right answers were sorted apart, so they no longer belong together.
-    (confidence - right)[order] => (np.sort(confidence) - np.sort(right))
-bins of equal width | These bins are equally wide, and hold different numbers of examples.
-    equal_widths
-the gap of each answer | The sign was forgotten for each answer, before the mean of its bin. A sure, right answer then
-  has a small gap, and a doubtful one a large gap, whatever the model is worth.
-    np.abs(gaps).mean() => np.abs(confidence - right).mean()
-signs cancel | Without the absolute value too high and too low cancel.
-    np.abs(gaps).mean() => gaps.mean()
-    np.abs(gaps).mean() => np.abs(gaps.mean())
-a sum over the bins | The gaps of the bins were added. Each bin holds one part in `bins` of all examples.
-    np.abs(gaps).mean() => np.abs(gaps).sum()
-the largest gap | This is the gap of the worst bin. The mean is asked for.
-    np.abs(gaps).mean() => np.abs(gaps).max()
-squared gaps | The gaps were squared.
-    np.abs(gaps).mean() => (gaps**2).mean()
-    np.abs(gaps).mean() => np.sqrt((gaps**2).mean())
-every so many | Each bin holds every so many examples of the sorted list, from the least sure to the surest.
-    .reshape(bins, -1).mean(axis=1) => .reshape(-1, bins).mean(axis=0)
-that many in each | `bins` is how many bins there are, and not how many examples each holds.
-    .reshape(bins, -1) => .reshape(-1, bins)
-sums for means | A gap is a difference of means, and these are sums.
-    .mean(axis=1) => .sum(axis=1)
-the middle for the mean | What was said in a bin is the mean of its confidences.
-    by_the_middle
-    by_the_median
-one bin alone | The gaps of all bins count.
-    np.abs(gaps).mean() => np.abs(gaps[-1])
-    np.abs(gaps).mean() => np.abs(gaps[0])
-wrong for right | Where `right` is True, the answer was right. Here it was taken the other way.
-    (confidence - right) => (confidence - ~right)
-    (confidence - right) => (1 - confidence - right)
-ordered by right | The examples are ordered by their confidence, and not by whether they were right.
-    np.argsort(confidence) => np.argsort(right, kind="stable")
-"""
+VARIANTS = (by_pairs, by_ranks)
+MISTAKES = (
+    Mistake("not sorted", "The bins hold neighbours in the list, and not neighbours in confidence.",
+        {"(confidence - right)[order]": "(confidence - right)"}),
+    Mistake("only the confidence is sorted", "The confidences were sorted, and the right answers stayed where they "
+        "were.", {"(confidence - right)[order]": "(confidence[order] - right)"}),
+    Mistake("each sorted by itself", "Confidences and right answers were sorted apart, so they no longer belong "
+        "together.", {"(confidence - right)[order]": "(np.sort(confidence) - np.sort(right))"}),
+    Mistake("bins of equal width", "These bins are equally wide, and hold different numbers of examples.",
+        equal_widths),
+    Mistake("the gap of each answer", "The sign was forgotten for each answer, before the mean of its bin. A sure, "
+        "right answer then has a small gap, and a doubtful one a large gap, whatever the model is worth.",
+        {"np.abs(gaps).mean()": "np.abs(confidence - right).mean()"}),
+    Mistake("signs cancel", "Without the absolute value too high and too low cancel.",
+        {"np.abs(gaps).mean()": "gaps.mean()"}, {"np.abs(gaps).mean()": "np.abs(gaps.mean())"}),
+    Mistake("a sum over the bins", "The gaps of the bins were added. Each bin holds one part in `bins` of all "
+        "examples.", {"np.abs(gaps).mean()": "np.abs(gaps).sum()"}),
+    Mistake("the largest gap", "This is the gap of the worst bin. The mean is asked for.",
+        {"np.abs(gaps).mean()": "np.abs(gaps).max()"}),
+    Mistake("squared gaps", "The gaps were squared.",
+        {"np.abs(gaps).mean()": "(gaps**2).mean()"}, {"np.abs(gaps).mean()": "np.sqrt((gaps**2).mean())"}),
+    Mistake("every so many", "Each bin holds every so many examples of the sorted list, from the least sure to the "
+        "surest.", {".reshape(bins, -1).mean(axis=1)": ".reshape(-1, bins).mean(axis=0)"}),
+    Mistake("that many in each", "`bins` is how many bins there are, and not how many examples each holds.",
+        {".reshape(bins, -1)": ".reshape(-1, bins)"}),
+    Mistake("sums for means", "A gap is a difference of means, and these are sums.",
+        {".mean(axis=1)": ".sum(axis=1)"}),
+    Mistake("the middle for the mean", "What was said in a bin is the mean of its confidences.",
+        by_the_middle, by_the_median),
+    Mistake("one bin alone", "The gaps of all bins count.",
+        {"np.abs(gaps).mean()": "np.abs(gaps[-1])"}, {"np.abs(gaps).mean()": "np.abs(gaps[0])"}),
+    Mistake("wrong for right", "Where `right` is True, the answer was right. Here it was taken the other way.",
+        {"(confidence - right)": "(confidence - ~right)"}, {"(confidence - right)": "(1 - confidence - right)"}),
+    Mistake("ordered by right", "The examples are ordered by their confidence, and not by whether they were right.",
+        {"np.argsort(confidence)": 'np.argsort(right, kind="stable")'}),
+)  # fmt: skip

@@ -17,6 +17,8 @@ missing.
 
 import math
 
+from attnlib.exercises.engine.model import Mistake
+
 WIDTH, TOKENS, SPREAD = 256, 5000, 0.05
 WITHIN = 0.006
 
@@ -25,32 +27,29 @@ def answer():
     return math.log(TOKENS) + WIDTH * SPREAD**2 / 2
 
 
-MISTAKES = """
-scores that are all alike | That is the loss if all scores are the same. These differ a little, and that costs a little.
-    = math.log(TOKENS)
-the whole variance | Half of the variance is added.
-    = math.log(TOKENS) + WIDTH * SPREAD**2
-half the standard deviation | Half of the variance is added, which is the square of the standard deviation.
-    = math.log(TOKENS) + math.sqrt(WIDTH) * SPREAD / 2
-the standard deviation | Half of the variance is added, and this is the standard deviation itself.
-    = math.log(TOKENS) + math.sqrt(WIDTH) * SPREAD
-in bits | Asked for are nats: natural logarithms.
-    = (math.log(TOKENS) + WIDTH * SPREAD**2 / 2) / math.log(2)
-half the variance is taken away | Scores that differ by chance are wrong more often than right: they cost something.
-    = math.log(TOKENS) - WIDTH * SPREAD**2 / 2
-the variance alone | What the scores cost is added to the loss of a guess that knows nothing.
-    = WIDTH * SPREAD**2 / 2
-the root of the width | The variance of a sum of 256 products is 256 times that of one.
-    = math.log(TOKENS) + math.sqrt(WIDTH) * SPREAD**2 / 2
-the width for the tokens | The guess is among 5,000 tokens; 256 is how long the vectors are.
-    = math.log(WIDTH) + WIDTH * SPREAD**2 / 2
-a logarithm to ten | Nats are natural logarithms.
-    = math.log10(TOKENS) + WIDTH * SPREAD**2 / 2
-    = (math.log(TOKENS) + WIDTH * SPREAD**2 / 2) / math.log(10)
-a perplexity | That is the perplexity, the exponential of the loss.
-    = TOKENS * math.exp(WIDTH * SPREAD**2 / 2)
-    = TOKENS
-standard deviations added | Of independent numbers the variances are added, and 0.05 is a standard deviation.
-    = math.log(TOKENS) + WIDTH * SPREAD / 2
-    = math.log(TOKENS) + WIDTH * SPREAD
-"""
+MISTAKES = (
+    Mistake("scores that are all alike", "That is the loss if all scores are the same. These differ a little, and "
+        "that costs a little.", math.log(TOKENS)),
+    Mistake("the whole variance", "Half of the variance is added.", math.log(TOKENS) + WIDTH * SPREAD**2),
+    Mistake("half the standard deviation", "Half of the variance is added, which is the square of the standard "
+        "deviation.", math.log(TOKENS) + math.sqrt(WIDTH) * SPREAD / 2),
+    Mistake("the standard deviation", "Half of the variance is added, and this is the standard deviation itself.",
+        math.log(TOKENS) + math.sqrt(WIDTH) * SPREAD),
+    Mistake("in bits", "Asked for are nats: natural logarithms.",
+        (math.log(TOKENS) + WIDTH * SPREAD**2 / 2) / math.log(2)),
+    Mistake("half the variance is taken away", "Scores that differ by chance are wrong more often than right: they "
+        "cost something.", math.log(TOKENS) - WIDTH * SPREAD**2 / 2),
+    Mistake("the variance alone", "What the scores cost is added to the loss of a guess that knows nothing.",
+        WIDTH * SPREAD**2 / 2),
+    Mistake("the root of the width", "The variance of a sum of 256 products is 256 times that of one.",
+        math.log(TOKENS) + math.sqrt(WIDTH) * SPREAD**2 / 2),
+    Mistake("the width for the tokens", "The guess is among 5,000 tokens; 256 is how long the vectors are.",
+        math.log(WIDTH) + WIDTH * SPREAD**2 / 2),
+    Mistake("a logarithm to ten", "Nats are natural logarithms.",
+        math.log10(TOKENS) + WIDTH * SPREAD**2 / 2, (math.log(TOKENS) + WIDTH * SPREAD**2 / 2) / math.log(10)),
+    Mistake("a perplexity", "That is the perplexity, the exponential of the loss.",
+        TOKENS * math.exp(WIDTH * SPREAD**2 / 2), TOKENS),
+    Mistake("standard deviations added", "Of independent numbers the variances are added, and 0.05 is a standard "
+        "deviation.",
+        math.log(TOKENS) + WIDTH * SPREAD / 2, math.log(TOKENS) + WIDTH * SPREAD),
+)  # fmt: skip

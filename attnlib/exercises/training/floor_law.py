@@ -16,6 +16,8 @@ number more to be wrong by: losses that have not come near the floor say little 
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def floor_law(sizes, losses, floor, size):
     """The loss at `size`; sizes and losses (k,)."""
@@ -45,57 +47,63 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_weights
-    x, y = np.log(sizes), np.log(losses - floor) => x, y = np.log(np.asarray(sizes) / size), np.log(losses - floor)
-        ;; (np.log(size) - x.mean()) => (0.0 - x.mean())
-"""
-MISTAKES = """
-no floor | The law was fitted to the losses themselves. What follows a power law here is what is above the floor.
-    np.log(losses - floor) => np.log(losses) ;; return floor + np.exp => return np.exp
-    np.log(losses - floor) => np.log(losses / floor) ;; return floor + np.exp => return floor * np.exp
-    np.log(losses - floor) => np.log(losses) ;; return floor + np.exp(y.mean() + slope * (np.log(size) - x.mean()))
-        => return max(floor, np.exp(y.mean() + slope * (np.log(size) - x.mean())))
-the floor is not put back | This is what is above the floor at `size`. The loss is more.
-    return floor + np.exp => return np.exp
-an exponential law | The logarithm of the sizes is missing: this falls by the same share for each parameter more.
-    x, y = np.log(sizes) => x, y = sizes ;; (np.log(size) - x.mean()) => (size - x.mean())
-a logarithm of the size alone | The losses, too, are on a logarithmic axis.
-    np.log(losses - floor) => losses - floor ;; np.exp(y.mean() + slope * (np.log(size) - x.mean()))
-        => (y.mean() + slope * (np.log(size) - x.mean()))
-the last two points | The line was drawn through the last two sizes. Least squares weighs all of them.
-    x, y = np.log(sizes), np.log(losses - floor) => x, y = np.log(sizes[-2:]), np.log(losses[-2:] - floor)
-the last size again | This is the law at the largest size that was trained.
-    = floor_law(sizes, losses, floor, sizes[-1])
-the slope with another sign | A larger model has a smaller loss.
-    slope * (np.log(size) => -slope * (np.log(size)
-still a logarithm | The exponential is missing: the line gives the logarithm of what is above the floor.
-    np.exp(y.mean() + slope * (np.log(size) - x.mean())) => (y.mean() + slope * (np.log(size) - x.mean()))
-the floor in the exponent | The floor was added to the logarithm. It is a loss, and is added to a loss.
-    floor + np.exp(y.mean() => np.exp(floor + y.mean()
-another base on the way back | The exponential and the logarithms have different bases.
-    np.exp(y.mean() + slope * (np.log(size) - x.mean())) => 10 ** (y.mean() + slope * (np.log(size) - x.mean()))
-    np.exp(y.mean() + slope * (np.log(size) - x.mean())) => 2 ** (y.mean() + slope * (np.log(size) - x.mean()))
-the first and the last point | The line was drawn through two points. Least squares weighs all of them.
-    x, y = np.log(sizes), np.log(losses - floor)
-        => x, y = np.log(sizes[[0, -1]]), np.log(losses[[0, -1]] - floor)
-a line through the origin | The line was made to pass through zero. The law has a factor of its own, the height of the
-  line.
-    y.mean() + slope * (np.log(size) - x.mean()) => (x * y).sum() / (x * x).sum() * np.log(size)
-a curve and no line | A parabola was fitted. A power law is a line on logarithmic axes, and a curve bends on beyond the
-  points.
-    = floor + np.exp(np.polyval(np.polyfit(np.log(sizes), np.log(losses - floor), 2), np.log(size)))
-axes exchanged | The line was fitted with the sizes upwards: their distances were made small, and not those of the
-  losses.
-    slope = ((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum()
-        => slope = ((y - y.mean()) ** 2).sum() / ((x - x.mean()) * (y - y.mean())).sum()
-slope and height are exchanged | The slope of the line and its height at zero changed places. `np.polyfit` gives the
-  slope first.
-    = floor + np.exp(np.polyval(np.polyfit(np.log(sizes), np.log(losses - floor), 1)[::-1], np.log(size)))
-the factor of the law is missing | Only the power of the size is here. The height of the line is a factor of the law.
-    np.exp(y.mean() + slope * (np.log(size) - x.mean())) => size**slope
-the last loss | That is the loss of the largest model that was trained; `np.interp` stays level beyond it.
-    = losses[-1]
-the floor with another sign | The floor was added where it comes off, or the other way round.
-    np.log(losses - floor) => np.log(losses + floor) ;; return floor + np => return -floor + np
-"""
+VARIANTS = (
+    by_weights,
+    {"x, y = np.log(sizes), np.log(losses - floor)": "x, y = np.log(np.asarray(sizes) / size), np.log(losses - floor)",
+     "(np.log(size) - x.mean())": "(0.0 - x.mean())"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("no floor", "The law was fitted to the losses themselves. What follows a power law here is what is above "
+        "the floor.",
+        {"np.log(losses - floor)": "np.log(losses)", "return floor + np.exp": "return np.exp"},
+        {"np.log(losses - floor)": "np.log(losses / floor)", "return floor + np.exp": "return floor * np.exp"},
+        {"np.log(losses - floor)": "np.log(losses)",
+         "return floor + np.exp(y.mean() + slope * (np.log(size) - x.mean()))":
+             "return max(floor, np.exp(y.mean() + slope * (np.log(size) - x.mean())))"}),
+    Mistake("the floor is not put back", "This is what is above the floor at `size`. The loss is more.",
+        {"return floor + np.exp": "return np.exp"}),
+    Mistake("an exponential law", "The logarithm of the sizes is missing: this falls by the same share for each "
+        "parameter more.", {"x, y = np.log(sizes)": "x, y = sizes", "(np.log(size) - x.mean())": "(size - x.mean())"}),
+    Mistake("a logarithm of the size alone", "The losses, too, are on a logarithmic axis.",
+        {"np.log(losses - floor)": "losses - floor",
+         "np.exp(y.mean() + slope * (np.log(size) - x.mean()))": "(y.mean() + slope * (np.log(size) - x.mean()))"}),
+    Mistake("the last two points", "The line was drawn through the last two sizes. Least squares weighs all of them.",
+        {"x, y = np.log(sizes), np.log(losses - floor)": "x, y = np.log(sizes[-2:]), np.log(losses[-2:] - floor)"}),
+    Mistake("the last size again", "This is the law at the largest size that was trained.",
+        lambda sizes, losses, floor, size: floor_law(sizes, losses, floor, sizes[-1])),
+    Mistake("the slope with another sign", "A larger model has a smaller loss.",
+        {"slope * (np.log(size)": "-slope * (np.log(size)"}),
+    Mistake("still a logarithm", "The exponential is missing: the line gives the logarithm of what is above the floor.",
+        {"np.exp(y.mean() + slope * (np.log(size) - x.mean()))": "(y.mean() + slope * (np.log(size) - x.mean()))"}),
+    Mistake("the floor in the exponent", "The floor was added to the logarithm. It is a loss, and is added to a loss.",
+        {"floor + np.exp(y.mean()": "np.exp(floor + y.mean()"}),
+    Mistake("another base on the way back", "The exponential and the logarithms have different bases.",
+        {"np.exp(y.mean() + slope * (np.log(size) - x.mean()))":
+             "10 ** (y.mean() + slope * (np.log(size) - x.mean()))"},
+        {"np.exp(y.mean() + slope * (np.log(size) - x.mean()))":
+             "2 ** (y.mean() + slope * (np.log(size) - x.mean()))"}),
+    Mistake("the first and the last point", "The line was drawn through two points. Least squares weighs all of them.",
+        {"x, y = np.log(sizes), np.log(losses - floor)":
+             "x, y = np.log(sizes[[0, -1]]), np.log(losses[[0, -1]] - floor)"}),
+    Mistake("a line through the origin", "The line was made to pass through zero. The law has a factor of its own, "
+        "the height of the line.",
+        {"y.mean() + slope * (np.log(size) - x.mean())": "(x * y).sum() / (x * x).sum() * np.log(size)"}),
+    Mistake("a curve and no line", "A parabola was fitted. A power law is a line on logarithmic axes, and a curve "
+        "bends on beyond the points.",
+        lambda sizes, losses, floor, size: floor + np.exp(np.polyval(np.polyfit(np.log(sizes), np.log(losses -
+            floor), 2), np.log(size)))),
+    Mistake("axes exchanged", "The line was fitted with the sizes upwards: their distances were made small, and not "
+        "those of the losses.",
+        {"slope = ((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum()":
+             "slope = ((y - y.mean()) ** 2).sum() / ((x - x.mean()) * (y - y.mean())).sum()"}),
+    Mistake("slope and height are exchanged", "The slope of the line and its height at zero changed places. "
+        "`np.polyfit` gives the slope first.",
+        lambda sizes, losses, floor, size: floor + np.exp(np.polyval(np.polyfit(np.log(sizes), np.log(losses -
+            floor), 1)[::-1], np.log(size)))),
+    Mistake("the factor of the law is missing", "Only the power of the size is here. The height of the line is a "
+        "factor of the law.", {"np.exp(y.mean() + slope * (np.log(size) - x.mean()))": "size**slope"}),
+    Mistake("the last loss", "That is the loss of the largest model that was trained; `np.interp` stays level beyond "
+        "it.", lambda sizes, losses, floor, size: losses[-1]),
+    Mistake("the floor with another sign", "The floor was added where it comes off, or the other way round.",
+        {"np.log(losses - floor)": "np.log(losses + floor)", "return floor + np": "return -floor + np"}),
+)  # fmt: skip

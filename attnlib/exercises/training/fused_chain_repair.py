@@ -16,6 +16,8 @@ So fusing saves most where nobody needs what lies between: in use, and where the
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def moved_numbers(others, needed):
     """Numbers moved one by one, and by one loop; others (k,), needed (k,)."""
@@ -45,35 +47,31 @@ def cases(rng):
 
 
 GIVEN = ("alone, nothing is written", "the loop writes the last result alone")
-VARIANTS = """
-    step_by_step
-    written = needed[:-1].sum() + 1 => written = needed.sum() + (not needed[-1])
-"""
-MISTAKES = """
-alone, nothing is written | An operation that runs alone writes its result to memory.
-    (others + 2) => (others + 1)
-the loop writes the last result alone | What the backward pass will want is written, too.
-    written = needed[:-1].sum() + 1 => written = 1
-the last result twice | The last result is written once, whether the backward pass wants it or not.
-    written = needed[:-1].sum() + 1 => written = needed.sum() + 1
-the last result is not written | The last result is what the chain is for: it is always written.
-    written = needed[:-1].sum() + 1 => written = needed.sum()
-every result is written | What nobody needs behind the loop is not written.
-    written = needed[:-1].sum() + 1 => written = len(needed)
-what is not needed | Written is what the backward pass wants, and not what it does not.
-    written = needed[:-1].sum() + 1 => written = (~needed[:-1]).sum() + 1
-    written = needed[:-1].sum() + 1 => written = (~needed).sum()
-the first result in place of the last | The last result is counted by itself, and those before it if they are needed.
-    needed[:-1] => needed[1:]
-the further arrays are not read | The loop saves what the operations pass on among themselves. Further arrays come from
-  memory as before.
-    1 + others.sum() + written => 1 + written
-what is kept is read again | The loop has the result at hand: it is written for later and not read here.
-    1 + others.sum() + written => others.sum() + 2 * written
-the other way around | First the operations one by one, then the loop.
-    [one_by_one, one_loop] => [one_loop, one_by_one]
-the input is not read | The loop reads its input once.
-    1 + others.sum() + written => others.sum() + needed[:-1].sum() + 1
-written once more for the backward pass | An operation that runs alone has written its result anyway.
-    (others + 2).sum() => (others + 2).sum() + needed.sum()
-"""
+VARIANTS = (step_by_step, {"written = needed[:-1].sum() + 1": "written = needed.sum() + (not needed[-1])"})
+MISTAKES = (
+    Mistake("alone, nothing is written", "An operation that runs alone writes its result to memory.",
+        {"(others + 2)": "(others + 1)"}),
+    Mistake("the loop writes the last result alone", "What the backward pass will want is written, too.",
+        {"written = needed[:-1].sum() + 1": "written = 1"}),
+    Mistake("the last result twice", "The last result is written once, whether the backward pass wants it or not.",
+        {"written = needed[:-1].sum() + 1": "written = needed.sum() + 1"}),
+    Mistake("the last result is not written", "The last result is what the chain is for: it is always written.",
+        {"written = needed[:-1].sum() + 1": "written = needed.sum()"}),
+    Mistake("every result is written", "What nobody needs behind the loop is not written.",
+        {"written = needed[:-1].sum() + 1": "written = len(needed)"}),
+    Mistake("what is not needed", "Written is what the backward pass wants, and not what it does not.",
+        {"written = needed[:-1].sum() + 1": "written = (~needed[:-1]).sum() + 1"},
+        {"written = needed[:-1].sum() + 1": "written = (~needed).sum()"}),
+    Mistake("the first result in place of the last", "The last result is counted by itself, and those before it if "
+        "they are needed.", {"needed[:-1]": "needed[1:]"}),
+    Mistake("the further arrays are not read", "The loop saves what the operations pass on among themselves. Further "
+        "arrays come from memory as before.", {"1 + others.sum() + written": "1 + written"}),
+    Mistake("what is kept is read again", "The loop has the result at hand: it is written for later and not read here.",
+        {"1 + others.sum() + written": "others.sum() + 2 * written"}),
+    Mistake("the other way around", "First the operations one by one, then the loop.",
+        {"[one_by_one, one_loop]": "[one_loop, one_by_one]"}),
+    Mistake("the input is not read", "The loop reads its input once.",
+        {"1 + others.sum() + written": "others.sum() + needed[:-1].sum() + 1"}),
+    Mistake("written once more for the backward pass", "An operation that runs alone has written its result anyway.",
+        {"(others + 2).sum()": "(others + 2).sum() + needed.sum()"}),
+)  # fmt: skip

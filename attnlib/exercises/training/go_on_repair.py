@@ -16,6 +16,7 @@ never stopped, to the last bit, and does not look at the curve.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -52,34 +53,30 @@ def cases(rng):
 
 
 GIVEN = ("the momentum begins anew", "the data begin anew")
-VARIANTS = """
-    rolled
-    m = beta * m + g => m = g + m * beta ;; (1 - i / steps) => (steps - i) / steps
-"""
-MISTAKES = """
-the momentum begins anew | This goes on with a momentum of zero: a checkpoint without the state of the optimiser.
-    w, m = w.copy(), m.copy() => w, m = w.copy(), np.zeros_like(m)
-the data begin anew | The rows are counted from the stop, so the first ones come again and others never do.
-    rows[i % len(rows)] => rows[(i - done) % len(rows)]
-the schedule begins anew | The rate starts again at its largest. It must be that of step `i` of the whole training.
-    (1 - i / steps) => (1 - (i - done) / steps)
-a schedule for what is left | The rate falls from its largest to zero over the steps that are left. It must go on where
-  it was.
-    (1 - i / steps) => (1 - (i - done) / (steps - done))
-all steps once more | These are all steps of the training. Those before `done` have been made.
-    range(done, steps) => range(steps)
-one step twice | The last step before the stop is made a second time.
-    range(done, steps) => range(max(done - 1, 0), steps)
-one step is left out | The step with the number `done` has not been made yet.
-    range(done, steps) => range(done + 1, steps)
-one row further | Step i reads row i, counted from 0.
-    rows[i % len(rows)] => rows[(i + 1) % len(rows)]
-no momentum | The step follows the momentum, not the slope alone.
-    - lr * (1 - i / steps) * m => - lr * (1 - i / steps) * g
-a mean in place of the momentum | The slope came in with the share 1 - beta. This momentum adds it whole.
-    m = beta * m + g => m = beta * m + (1 - beta) * g
-away from the rows | The step leads away from the rows, and should lead towards them.
-    g = w - rows[i % len(rows)] => g = rows[i % len(rows)] - w
-the steps before the stop | These are the steps before `done`, once more. Those from `done` on are left.
-    range(done, steps) => range(done)
-"""
+VARIANTS = (rolled, {"m = beta * m + g": "m = g + m * beta", "(1 - i / steps)": "(steps - i) / steps"})
+MISTAKES = (
+    Mistake("the momentum begins anew", "This goes on with a momentum of zero: a checkpoint without the state of the "
+        "optimiser.", {"w, m = w.copy(), m.copy()": "w, m = w.copy(), np.zeros_like(m)"}),
+    Mistake("the data begin anew", "The rows are counted from the stop, so the first ones come again and others never "
+        "do.", {"rows[i % len(rows)]": "rows[(i - done) % len(rows)]"}),
+    Mistake("the schedule begins anew", "The rate starts again at its largest. It must be that of step `i` of the "
+        "whole training.", {"(1 - i / steps)": "(1 - (i - done) / steps)"}),
+    Mistake("a schedule for what is left", "The rate falls from its largest to zero over the steps that are left. It "
+        "must go on where it was.", {"(1 - i / steps)": "(1 - (i - done) / (steps - done))"}),
+    Mistake("all steps once more", "These are all steps of the training. Those before `done` have been made.",
+        {"range(done, steps)": "range(steps)"}),
+    Mistake("one step twice", "The last step before the stop is made a second time.",
+        {"range(done, steps)": "range(max(done - 1, 0), steps)"}),
+    Mistake("one step is left out", "The step with the number `done` has not been made yet.",
+        {"range(done, steps)": "range(done + 1, steps)"}),
+    Mistake("one row further", "Step i reads row i, counted from 0.",
+        {"rows[i % len(rows)]": "rows[(i + 1) % len(rows)]"}),
+    Mistake("no momentum", "The step follows the momentum, not the slope alone.",
+        {"- lr * (1 - i / steps) * m": "- lr * (1 - i / steps) * g"}),
+    Mistake("a mean in place of the momentum", "The slope came in with the share 1 - beta. This momentum adds it "
+        "whole.", {"m = beta * m + g": "m = beta * m + (1 - beta) * g"}),
+    Mistake("away from the rows", "The step leads away from the rows, and should lead towards them.",
+        {"g = w - rows[i % len(rows)]": "g = rows[i % len(rows)] - w"}),
+    Mistake("the steps before the stop", "These are the steps before `done`, once more. Those from `done` on are left.",
+        {"range(done, steps)": "range(done)"}),
+)  # fmt: skip

@@ -18,6 +18,7 @@ one may as well try them all.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -100,43 +101,40 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    pair_by_pair
-    the_last_that_moves_it
-"""
-MISTAKES = """
-how far back | These are the tokens before a place. The axes of `changed` are the token, then the place.
-    token - place => place - token
-by tokens | For each token this says how far before it a place sees it. Asked for is each place.
-    return np.maximum(ahead.max(axis=0), 0) => return np.maximum(ahead.max(axis=1), 0)
-both ways | The distance counts in both directions here, so that looking back is counted, too.
-    token - place => np.abs(token - place)
-rounding is a leak | The smallest difference counts here. Sums in another order differ in the last digits.
-    > 1e-9 => > 0
-every score must move | One score that moves is enough.
-    .max(axis=-1) > 1e-9 => .min(axis=-1) > 1e-9
-leak or no leak | This says whether a place sees ahead. How far is asked.
-    return np.maximum(ahead.max(axis=0), 0) => return (ahead > 0).any(axis=0)
-how many tokens | These are how many later tokens a place sees. Asked for is the farthest of them.
-    return np.maximum(ahead.max(axis=0), 0) => return (ahead > 0).sum(axis=0)
-the farthest of all | This is the farthest that any place sees. Each place has its own.
-    return np.maximum(ahead.max(axis=0), 0) => return np.full(len(S), ahead.max())
-the own place is a leak | A place may see its own token, and is 0 places ahead of itself.
-    return np.maximum(ahead.max(axis=0), 0) => return np.where(moved, token - place + 1, 0).max(axis=0).clip(0)
-which token | These are the places of the farthest tokens. Asked for is how far they are ahead.
-    return np.maximum(ahead.max(axis=0), 0) => return np.where(ahead > 0, token, 0).max(axis=0)
-the nearest | These are the nearest later tokens that a place sees. Asked for is the farthest.
-    the_nearest
-up to a gap | A place may see a token although it does not see all of those before it.
-    up_to_a_gap
-one score alone | Any score of the place may move, and not one of them alone.
-    .max(axis=-1) > 1e-9 => [..., 0] > 1e-9
-changes that cancel | The changes were added up before they were compared with zero. Some go up and others go down.
-    np.abs(changed - S).max(axis=-1) => np.abs((changed - S).sum(axis=-1))
-a border that grows with the scores | `np.allclose` allows a share of the numbers compared. Here all above 1e-9 counts.
-    nearly_equal
-the likeliest word alone | The likeliest word may stay, and the scores move.
-    np.abs(changed - S).max(axis=-1) > 1e-9 => changed.argmax(axis=-1) != S.argmax(axis=-1)
-as far as can be | So far it would see without any mask. Compared are the scores of one place before and after.
-    = np.arange(len(S))[::-1]
-"""
+VARIANTS = (pair_by_pair, the_last_that_moves_it)
+MISTAKES = (
+    Mistake("how far back", "These are the tokens before a place. The axes of `changed` are the token, then the place.",
+        {"token - place": "place - token"}),
+    Mistake("by tokens", "For each token this says how far before it a place sees it. Asked for is each place.",
+        {"return np.maximum(ahead.max(axis=0), 0)": "return np.maximum(ahead.max(axis=1), 0)"}),
+    Mistake("both ways", "The distance counts in both directions here, so that looking back is counted, too.",
+        {"token - place": "np.abs(token - place)"}),
+    Mistake("rounding is a leak", "The smallest difference counts here. Sums in another order differ in the last "
+        "digits.", {"> 1e-9": "> 0"}),
+    Mistake("every score must move", "One score that moves is enough.",
+        {".max(axis=-1) > 1e-9": ".min(axis=-1) > 1e-9"}),
+    Mistake("leak or no leak", "This says whether a place sees ahead. How far is asked.",
+        {"return np.maximum(ahead.max(axis=0), 0)": "return (ahead > 0).any(axis=0)"}),
+    Mistake("how many tokens", "These are how many later tokens a place sees. Asked for is the farthest of them.",
+        {"return np.maximum(ahead.max(axis=0), 0)": "return (ahead > 0).sum(axis=0)"}),
+    Mistake("the farthest of all", "This is the farthest that any place sees. Each place has its own.",
+        {"return np.maximum(ahead.max(axis=0), 0)": "return np.full(len(S), ahead.max())"}),
+    Mistake("the own place is a leak", "A place may see its own token, and is 0 places ahead of itself.",
+        {"return np.maximum(ahead.max(axis=0), 0)":
+             "return np.where(moved, token - place + 1, 0).max(axis=0).clip(0)"}),
+    Mistake("which token", "These are the places of the farthest tokens. Asked for is how far they are ahead.",
+        {"return np.maximum(ahead.max(axis=0), 0)": "return np.where(ahead > 0, token, 0).max(axis=0)"}),
+    Mistake("the nearest", "These are the nearest later tokens that a place sees. Asked for is the farthest.",
+        the_nearest),
+    Mistake("up to a gap", "A place may see a token although it does not see all of those before it.", up_to_a_gap),
+    Mistake("one score alone", "Any score of the place may move, and not one of them alone.",
+        {".max(axis=-1) > 1e-9": "[..., 0] > 1e-9"}),
+    Mistake("changes that cancel", "The changes were added up before they were compared with zero. Some go up and "
+        "others go down.", {"np.abs(changed - S).max(axis=-1)": "np.abs((changed - S).sum(axis=-1))"}),
+    Mistake("a border that grows with the scores", "`np.allclose` allows a share of the numbers compared. Here all "
+        "above 1e-9 counts.", nearly_equal),
+    Mistake("the likeliest word alone", "The likeliest word may stay, and the scores move.",
+        {"np.abs(changed - S).max(axis=-1) > 1e-9": "changed.argmax(axis=-1) != S.argmax(axis=-1)"}),
+    Mistake("as far as can be", "So far it would see without any mask. Compared are the scores of one place before "
+        "and after.", lambda S, changed: np.arange(len(S))[::-1]),
+)  # fmt: skip

@@ -16,6 +16,8 @@ fail ten times as often, and want checkpoints three times as often.
 
 import math
 
+from attnlib.exercises.engine.model import Mistake
+
 WRITING, BETWEEN_FAILURES = 20, 4 * 3600
 
 
@@ -24,34 +26,30 @@ def answer():
 
 
 WITHIN = 6
-MISTAKES = """
-the two is missing | Only half an interval is lost on the mean, so the interval may be longer, by the root of 2.
-    = math.sqrt(WRITING * BETWEEN_FAILURES)
-in minutes | That is the interval in minutes. Asked for are seconds.
-    = math.sqrt(2 * WRITING * BETWEEN_FAILURES) / 60
-in hours | That is the interval in hours. Asked for are seconds.
-    = math.sqrt(2 * WRITING * BETWEEN_FAILURES) / 3600
-half a failure | A checkpoint halfway between two failures loses an hour at each of them, to save seconds of writing.
-    = BETWEEN_FAILURES / 2
-once a failure | Then about half of everything is computed twice.
-    = BETWEEN_FAILURES
-without a pause | Then half of the time goes to writing.
-    = WRITING
-no root | That is the square of the interval.
-    = 2 * WRITING * BETWEEN_FAILURES
-the root of half | The two is on the wrong side: T² = 2 C M.
-    = math.sqrt(WRITING * BETWEEN_FAILURES / 2)
-two units | Seconds and minutes, or seconds and hours, were multiplied with each other.
-    = math.sqrt(2 * WRITING * BETWEEN_FAILURES / 60)
-the time of one writing in a failure's | That is how many writings fit between two failures.
-    = BETWEEN_FAILURES / WRITING
-how many in four hours | That is the number of checkpoints between two failures.
-    = BETWEEN_FAILURES / math.sqrt(2 * WRITING * BETWEEN_FAILURES)
-with the writing | That is from one checkpoint to the next, with the writing. Asked for are the seconds of training
-  between.
-    = math.sqrt(2 * WRITING * BETWEEN_FAILURES) + WRITING
-the share that is lost | That is the share of the time that is lost, with the best interval.
-    = math.sqrt(2 * WRITING / BETWEEN_FAILURES)
-    = 100 * math.sqrt(2 * WRITING / BETWEEN_FAILURES)
-    = math.sqrt(2 * WRITING / BETWEEN_FAILURES) / 2
-"""
+MISTAKES = (
+    Mistake("the two is missing", "Only half an interval is lost on the mean, so the interval may be longer, by the "
+        "root of 2.", math.sqrt(WRITING * BETWEEN_FAILURES)),
+    Mistake("in minutes", "That is the interval in minutes. Asked for are seconds.",
+        math.sqrt(2 * WRITING * BETWEEN_FAILURES) / 60),
+    Mistake("in hours", "That is the interval in hours. Asked for are seconds.",
+        math.sqrt(2 * WRITING * BETWEEN_FAILURES) / 3600),
+    Mistake("half a failure", "A checkpoint halfway between two failures loses an hour at each of them, to save "
+        "seconds of writing.", BETWEEN_FAILURES / 2),
+    Mistake("once a failure", "Then about half of everything is computed twice.", BETWEEN_FAILURES),
+    Mistake("without a pause", "Then half of the time goes to writing.", WRITING),
+    Mistake("no root", "That is the square of the interval.", 2 * WRITING * BETWEEN_FAILURES),
+    Mistake("the root of half", "The two is on the wrong side: T² = 2 C M.",
+        math.sqrt(WRITING * BETWEEN_FAILURES / 2)),
+    Mistake("two units", "Seconds and minutes, or seconds and hours, were multiplied with each other.",
+        math.sqrt(2 * WRITING * BETWEEN_FAILURES / 60)),
+    Mistake("the time of one writing in a failure's", "That is how many writings fit between two failures.",
+        BETWEEN_FAILURES / WRITING),
+    Mistake("how many in four hours", "That is the number of checkpoints between two failures.",
+        BETWEEN_FAILURES / math.sqrt(2 * WRITING * BETWEEN_FAILURES)),
+    Mistake("with the writing", "That is from one checkpoint to the next, with the writing. Asked for are the seconds "
+        "of training between.", math.sqrt(2 * WRITING * BETWEEN_FAILURES) + WRITING),
+    Mistake("the share that is lost", "That is the share of the time that is lost, with the best interval.",
+        math.sqrt(2 * WRITING / BETWEEN_FAILURES),
+        100 * math.sqrt(2 * WRITING / BETWEEN_FAILURES),
+        math.sqrt(2 * WRITING / BETWEEN_FAILURES) / 2),
+)  # fmt: skip

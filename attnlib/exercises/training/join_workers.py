@@ -17,6 +17,7 @@ sent does not grow with the text.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -112,37 +113,31 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    one_after_the_other
-    by_their_outputs
-"""
-MISTAKES = """
-the outputs averaged | These are the means of the workers' outputs. A worker whose keys are hardly looked at counts as
-  much as the others.
-    mean_of_outputs
-    mean_of_those_that_saw
-each under its own largest score | The sums of different workers, totals and values, were taken under different largest
-  scores. Bring both under the same one before you add.
-    weighted_by_total
-    (weight * total).sum(axis=0) => total.sum(axis=0)
-    (weight[..., None] * summed).sum(axis=0) => summed.sum(axis=0)
-the largest score alone | A worker's share is its sum of exponentials, and not only its largest one.
-    weighted_by_largest
-not divided | These are sums still; the division by the total is missing.
-    out / np.where(whole > 0, whole, 1)[:, None] => out
-under no largest score | Scores of 800 overflow, unless the largest of all is taken off first.
-    largest - np.where(np.isneginf(top), 0, top) => largest
-one largest score for all queries | Each query has a largest score of its own; under that of another query, its
-  exponentials may all vanish.
-    top = largest.max(axis=0) => top = np.full(largest.shape[1], largest.max())
-nothing divided by nothing | A query that saw nothing has a sum of zero. Its output is zeros.
-    np.where(np.isneginf(top), 0, top) => top
-    np.where(whole > 0, whole, 1) => whole
-one worker alone | The others have seen something, too.
-    of_the_largest
-    = summed[0] / np.where(total[0] > 0, total[0], 1)[:, None]
-the sign of the exponent | Sums taken under a smaller largest score shrink, and do not grow.
-    larger_for_smaller
-one output for each worker | Asked for is one output for each query, over the keys of all workers.
-    = summed / np.where(total > 0, total, 1)[..., None]
-"""
+VARIANTS = (one_after_the_other, by_their_outputs)
+MISTAKES = (
+    Mistake("the outputs averaged", "These are the means of the workers' outputs. A worker whose keys are hardly "
+        "looked at counts as much as the others.",
+        mean_of_outputs, mean_of_those_that_saw),
+    Mistake("each under its own largest score", "The sums of different workers, totals and values, were taken under "
+        "different largest scores. Bring both under the same one before you add.",
+        weighted_by_total,
+        {"(weight * total).sum(axis=0)": "total.sum(axis=0)"},
+        {"(weight[..., None] * summed).sum(axis=0)": "summed.sum(axis=0)"}),
+    Mistake("the largest score alone", "A worker's share is its sum of exponentials, and not only its largest one.",
+        weighted_by_largest),
+    Mistake("not divided", "These are sums still; the division by the total is missing.",
+        {"out / np.where(whole > 0, whole, 1)[:, None]": "out"}),
+    Mistake("under no largest score", "Scores of 800 overflow, unless the largest of all is taken off first.",
+        {"largest - np.where(np.isneginf(top), 0, top)": "largest"}),
+    Mistake("one largest score for all queries", "Each query has a largest score of its own; under that of another "
+        "query, its exponentials may all vanish.",
+        {"top = largest.max(axis=0)": "top = np.full(largest.shape[1], largest.max())"}),
+    Mistake("nothing divided by nothing", "A query that saw nothing has a sum of zero. Its output is zeros.",
+        {"np.where(np.isneginf(top), 0, top)": "top"}, {"np.where(whole > 0, whole, 1)": "whole"}),
+    Mistake("one worker alone", "The others have seen something, too.",
+        of_the_largest, lambda largest, total, summed: summed[0] / np.where(total[0] > 0, total[0], 1)[:, None]),
+    Mistake("the sign of the exponent", "Sums taken under a smaller largest score shrink, and do not grow.",
+        larger_for_smaller),
+    Mistake("one output for each worker", "Asked for is one output for each query, over the keys of all workers.",
+        lambda largest, total, summed: summed / np.where(total > 0, total, 1)[..., None]),
+)  # fmt: skip

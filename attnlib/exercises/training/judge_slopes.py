@@ -17,6 +17,7 @@ cannot see is an entry that nobody moves. That is why a sample should have some 
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -122,55 +123,53 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    on_flat_arrays
-    one_array_at_a_time
-"""
-MISTAKES = """
-one side alone | The loss was compared with that of the entry before it moved. A central difference moves to both sides.
-    for sign in (1, -1) => for sign in (1, 0) ;; (2 * step) => step
-    for sign in (1, -1) => for sign in (0, -1) ;; (2 * step) => step
-    for sign in (1, -1) => for sign in (1, 0)
-    for sign in (1, -1) => for sign in (0, -1)
-twice as large | Each slope came out twice as large: either it was divided by the step, where the entry has moved by
-  twice the step, or the loss has lost its half.
-    (2 * step) => step
-    return 0.5 * => return
-half as large | The entry has moved by half the step to each side, so by the step in all: by that it is divided.
-    sign * step => sign * step / 2
-the other sign | The loss with less was taken for the one with more: each slope has the other sign.
-    losses[0] - losses[1] => losses[1] - losses[0]
-multiplied by the step | What the loss changes is divided by what the entry moved.
-    / (2 * step) => * (2 * step)
-the mean distance | The largest distance is asked for: in a mean one wrong entry of many hardly counts.
-    worst[i] = max(worst[i], abs(slope - claimed[i][place]))
-        => worst[i] += abs(slope - claimed[i][place]) / claimed[i].size
-the sum of the distances | The largest distance is asked for, and not a sum or a length.
-    worst[i] = max(worst[i], abs(slope - claimed[i][place])) => worst[i] = np.hypot(worst[i], slope - claimed[i][place])
-    worst[i] = max(worst[i], abs(slope - claimed[i][place])) => worst[i] += abs(slope - claimed[i][place])
-one entry alone | Every entry counts, and not one alone.
-    worst[i] = max(worst[i], abs(slope - claimed[i][place]))
-        => worst[i] = worst[i] or abs(slope - claimed[i][place])
-    worst[i] = max(worst[i], abs(slope - claimed[i][place])) => worst[i] = abs(slope - claimed[i][place])
-with a sign | A distance has no sign: a claimed slope that is too large is as wrong as one that is too small.
-    abs(slope - claimed[i][place]) => slope - claimed[i][place]
-    abs(slope - claimed[i][place]) => claimed[i][place] - slope
-    np.zeros(5) => np.full(5, -np.inf) ;; abs(slope - claimed[i][place]) => slope - claimed[i][place]
-    np.zeros(5) => np.full(5, -np.inf) ;; abs(slope - claimed[i][place]) => claimed[i][place] - slope
-a share of the slope | The distance was divided by the slope. Asked is the distance itself.
-    abs(slope - claimed[i][place]) => abs(slope - claimed[i][place]) / abs(slope)
-a sum for the loss | The loss is half the *mean* square.
-    ** 2).mean() => ** 2).sum()
-all entries at once | One entry moves at a time, and all others stay where they are.
-    moved[i][place] += => moved[i] +=
-not put back | The entries looked at before are still moved. Each slope is measured where the others are what they were.
-    not_put_back
-exact slopes | Those are the distances from exact slopes. A central difference with a step so long is a little off, and
-  the distance from it is asked for.
-    = np.array([abs(one - said).max() for one, said in zip(slopes_of(X, gain, W, b, u, t), claimed)])
-one number for all five | Five numbers are asked for, one for each claimed slope.
-    return worst => return worst.max()
-    return worst => return worst.argmax()
-the slopes themselves | These are the slopes. Asked for is how far the claimed ones are from them.
-    abs(slope - claimed[i][place]) => abs(slope)
-"""
+VARIANTS = (on_flat_arrays, one_array_at_a_time)
+MISTAKES = (
+    Mistake("one side alone", "The loss was compared with that of the entry before it moved. A central difference "
+        "moves to both sides.",
+        {"for sign in (1, -1)": "for sign in (1, 0)", "(2 * step)": "step"},
+        {"for sign in (1, -1)": "for sign in (0, -1)", "(2 * step)": "step"},
+        {"for sign in (1, -1)": "for sign in (1, 0)"},
+        {"for sign in (1, -1)": "for sign in (0, -1)"}),
+    Mistake("twice as large", "Each slope came out twice as large: either it was divided by the step, where the entry "
+        "has moved by twice the step, or the loss has lost its half.",
+        {"(2 * step)": "step"}, {"return 0.5 *": "return"}),
+    Mistake("half as large", "The entry has moved by half the step to each side, so by the step in all: by that it is "
+        "divided.", {"sign * step": "sign * step / 2"}),
+    Mistake("the other sign", "The loss with less was taken for the one with more: each slope has the other sign.",
+        {"losses[0] - losses[1]": "losses[1] - losses[0]"}),
+    Mistake("multiplied by the step", "What the loss changes is divided by what the entry moved.",
+        {"/ (2 * step)": "* (2 * step)"}),
+    Mistake("the mean distance", "The largest distance is asked for: in a mean one wrong entry of many hardly counts.",
+        {"worst[i] = max(worst[i], abs(slope - claimed[i][place]))":
+             "worst[i] += abs(slope - claimed[i][place]) / claimed[i].size"}),
+    Mistake("the sum of the distances", "The largest distance is asked for, and not a sum or a length.",
+        {"worst[i] = max(worst[i], abs(slope - claimed[i][place]))":
+             "worst[i] = np.hypot(worst[i], slope - claimed[i][place])"},
+        {"worst[i] = max(worst[i], abs(slope - claimed[i][place]))": "worst[i] += abs(slope - claimed[i][place])"}),
+    Mistake("one entry alone", "Every entry counts, and not one alone.",
+        {"worst[i] = max(worst[i], abs(slope - claimed[i][place]))":
+             "worst[i] = worst[i] or abs(slope - claimed[i][place])"},
+        {"worst[i] = max(worst[i], abs(slope - claimed[i][place]))": "worst[i] = abs(slope - claimed[i][place])"}),
+    Mistake("with a sign", "A distance has no sign: a claimed slope that is too large is as wrong as one that is too "
+        "small.",
+        {"abs(slope - claimed[i][place])": "slope - claimed[i][place]"},
+        {"abs(slope - claimed[i][place])": "claimed[i][place] - slope"},
+        {"np.zeros(5)": "np.full(5, -np.inf)", "abs(slope - claimed[i][place])": "slope - claimed[i][place]"},
+        {"np.zeros(5)": "np.full(5, -np.inf)", "abs(slope - claimed[i][place])": "claimed[i][place] - slope"}),
+    Mistake("a share of the slope", "The distance was divided by the slope. Asked is the distance itself.",
+        {"abs(slope - claimed[i][place])": "abs(slope - claimed[i][place]) / abs(slope)"}),
+    Mistake("a sum for the loss", "The loss is half the *mean* square.", {"** 2).mean()": "** 2).sum()"}),
+    Mistake("all entries at once", "One entry moves at a time, and all others stay where they are.",
+        {"moved[i][place] +=": "moved[i] +="}),
+    Mistake("not put back", "The entries looked at before are still moved. Each slope is measured where the others "
+        "are what they were.", not_put_back),
+    Mistake("exact slopes", "Those are the distances from exact slopes. A central difference with a step so long is a "
+        "little off, and the distance from it is asked for.",
+        lambda X, gain, W, b, u, t, claimed, step: np.array([
+            abs(one - said).max() for one, said in zip(slopes_of(X, gain, W, b, u, t), claimed, strict=True)])),
+    Mistake("one number for all five", "Five numbers are asked for, one for each claimed slope.",
+        {"return worst": "return worst.max()"}, {"return worst": "return worst.argmax()"}),
+    Mistake("the slopes themselves", "These are the slopes. Asked for is how far the claimed ones are from them.",
+        {"abs(slope - claimed[i][place])": "abs(slope)"}),
+)  # fmt: skip

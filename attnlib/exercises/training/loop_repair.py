@@ -18,6 +18,7 @@ a while.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -65,37 +66,32 @@ def cases(rng):
 
 
 GIVEN = ("gradients are not cleared", "the first step is lost")
-VARIANTS = """
-    with_a_counter
-    rates_first
-"""
-MISTAKES = """
-gradients are not cleared | Each gradient was added to those of all steps before. A step uses its own.
-    gradient = X[step].T => gradient = gradient + X[step].T
-the first step is lost | The first rate is zero, and the warmup ends one step late. The first step has t = 1.
-    (step + 1) / warmup => step / warmup
-min and max are exchanged | The larger of one and t / warmup was taken: no warmup, and then a rate that grows.
-    min(1, (step + 1) / warmup) => max(1, (step + 1) / warmup)
-no warmup | The rate has its peak from the first step.
-    min(1, (step + 1) / warmup) => 1
-never level | Behind the warmup the rate stays at its peak.
-    min(1, (step + 1) / warmup) => (step + 1) / warmup
-uphill | A step goes against the gradient.
-    w = w - rate => w = w + rate
-the sum and not the mean | The loss is a mean over the batch, and so its gradient is.
-    @ error / len(error) => @ error
-twice the gradient | Of half the squared error the gradient is the error times x, without a two.
-    gradient = X[step].T @ error => gradient = 2 * X[step].T @ error
-a line from zero | The rate is zero at the first step, which is lost. The line reaches `peak / warmup` there.
-    (step + 1) / warmup => step / max(warmup - 1, 1)
-the mean of all gradients so far | The gradients of all steps were averaged. A step uses its own.
-    = averaged(X, y, w, peak, warmup)
-the first batch each time | Each step has a batch of its own.
-    X[step] @ w - y[step] => X[0] @ w - y[0] ;; X[step].T => X[0].T
-the first step alone | Only the first step was made.
-    = train_linear(X[:1], y[:1], w, peak, warmup)
-divided by the width | The mean is over the batch, so the sum is divided by its size and not by how long w is.
-    / len(error) => / len(w)
-nothing moves | w is as it was. A gradient that is cleared before it is used is zero.
-    = w
-"""
+VARIANTS = (with_a_counter, rates_first)
+MISTAKES = (
+    Mistake("gradients are not cleared", "Each gradient was added to those of all steps before. A step uses its own.",
+        {"gradient = X[step].T": "gradient = gradient + X[step].T"}),
+    Mistake("the first step is lost", "The first rate is zero, and the warmup ends one step late. The first step has "
+        "t = 1.", {"(step + 1) / warmup": "step / warmup"}),
+    Mistake("min and max are exchanged", "The larger of one and t / warmup was taken: no warmup, and then a rate that "
+        "grows.", {"min(1, (step + 1) / warmup)": "max(1, (step + 1) / warmup)"}),
+    Mistake("no warmup", "The rate has its peak from the first step.", {"min(1, (step + 1) / warmup)": "1"}),
+    Mistake("never level", "Behind the warmup the rate stays at its peak.",
+        {"min(1, (step + 1) / warmup)": "(step + 1) / warmup"}),
+    Mistake("uphill", "A step goes against the gradient.", {"w = w - rate": "w = w + rate"}),
+    Mistake("the sum and not the mean", "The loss is a mean over the batch, and so its gradient is.",
+        {"@ error / len(error)": "@ error"}),
+    Mistake("twice the gradient", "Of half the squared error the gradient is the error times x, without a two.",
+        {"gradient = X[step].T @ error": "gradient = 2 * X[step].T @ error"}),
+    Mistake("a line from zero", "The rate is zero at the first step, which is lost. The line reaches `peak / warmup` "
+        "there.", {"(step + 1) / warmup": "step / max(warmup - 1, 1)"}),
+    Mistake("the mean of all gradients so far", "The gradients of all steps were averaged. A step uses its own.",
+        lambda X, y, w, peak, warmup: averaged(X, y, w, peak, warmup)),
+    Mistake("the first batch each time", "Each step has a batch of its own.",
+        {"X[step] @ w - y[step]": "X[0] @ w - y[0]", "X[step].T": "X[0].T"}),
+    Mistake("the first step alone", "Only the first step was made.",
+        lambda X, y, w, peak, warmup: train_linear(X[:1], y[:1], w, peak, warmup)),
+    Mistake("divided by the width", "The mean is over the batch, so the sum is divided by its size and not by how "
+        "long w is.", {"/ len(error)": "/ len(w)"}),
+    Mistake("nothing moves", "w is as it was. A gradient that is cleared before it is used is zero.",
+        lambda X, y, w, peak, warmup: w),
+)  # fmt: skip

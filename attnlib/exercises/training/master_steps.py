@@ -17,6 +17,8 @@ training with few bits is not one with small errors in each step: its errors are
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 RETURNS = ("kept numbers", "used numbers")
 
 
@@ -80,48 +82,44 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    in_units
-    number_by_number
-"""
-MISTAKES = """
-no master copy | What is kept was rounded behind each step. What is smaller than half a step of the grid is lost then.
-    W = W - rate * gradient => W = np.round((W - rate * gradient) / grid) * grid
-    updates_of_what_is_used
-    all_in_the_format
-the gradient sees what is kept | The gradient is that of the forward pass, which uses the rounded numbers.
-    gradient = np.round((used - t) / grid) * grid => gradient = W - t
-the update is rounded | The update was rounded to the format. It goes to what is kept in full.
-    W = W - rate * gradient => W = W - np.round(rate * gradient / grid) * grid
-used one step late | What is used at the end is the kept W, rounded behind the last step.
-    return W, np.round(W / grid) * grid => return W, (used if n else np.round(W / grid) * grid)
-used is not rounded | What is used is in the format.
-    return W, np.round(W / grid) * grid => return W, W
-rounded down | Each number is rounded to the nearest multiple, not to the one below.
-    np.round => np.floor
-rounded towards zero | Each number is rounded to the nearest multiple, not to the one nearer to zero.
-    np.round => np.trunc
-decimals for multiples | Rounded to two decimals are the multiples of 0.01. Those of `grid` are asked for.
-    np.round(W / grid) * grid => np.round(W, 2)
-    np.round(W / grid) * grid => np.round(W, 2) ;; np.round((used - t) / grid) * grid => used - t
-multiplied where it is divided | Divide by `grid`, round, multiply with it again: the other order gives multiples of one
-  over `grid`.
-    np.round(W / grid) * grid => np.round(W * grid) / grid
-    np.round(W / grid) * grid => np.round(W * grid) / grid ;; np.round((used - t) / grid) * grid => used - t
-the update starts from what is used | The update goes to what is kept. From what is used, small amounts are lost.
-    W = W - rate => W = used - rate
-the first gradient for all steps | Each step has a gradient of its own, because what is used has moved.
-    first_gradient
-a mean | The squared distance is a sum; this is the gradient of a mean.
-    W - rate * gradient => W - rate * gradient / len(W)
-the sign of the gradient | Of the squared distance the gradient is the difference, and not its sign alone.
-    gradient = np.round((used - t) / grid) * grid => gradient = np.sign(used - t)
-uphill | A step goes against the gradient.
-    W = W - rate => W = W + rate
-twice the gradient | Of half the squared distance the gradient is the difference, without a two.
-    W - rate * gradient => W - 2 * rate * gradient
-one step too many | That is a step more than asked for.
-    range(n) => range(n + 1)
-one step too few | That is a step less than asked for.
-    range(n) => range(n - 1)
-"""
+VARIANTS = (in_units, number_by_number)
+MISTAKES = (
+    Mistake("no master copy", "What is kept was rounded behind each step. What is smaller than half a step of the "
+        "grid is lost then.",
+        {"W = W - rate * gradient": "W = np.round((W - rate * gradient) / grid) * grid"},
+        updates_of_what_is_used,
+        all_in_the_format),
+    Mistake("the gradient sees what is kept", "The gradient is that of the forward pass, which uses the rounded "
+        "numbers.", {"gradient = np.round((used - t) / grid) * grid": "gradient = W - t"}),
+    Mistake("the update is rounded", "The update was rounded to the format. It goes to what is kept in full.",
+        {"W = W - rate * gradient": "W = W - np.round(rate * gradient / grid) * grid"}),
+    Mistake("used one step late", "What is used at the end is the kept W, rounded behind the last step.",
+        {"return W, np.round(W / grid) * grid": "return W, (used if n else np.round(W / grid) * grid)"}),
+    Mistake("used is not rounded", "What is used is in the format.",
+        {"return W, np.round(W / grid) * grid": "return W, W"}),
+    Mistake("rounded down", "Each number is rounded to the nearest multiple, not to the one below.",
+        {"np.round": "np.floor"}),
+    Mistake("rounded towards zero", "Each number is rounded to the nearest multiple, not to the one nearer to zero.",
+        {"np.round": "np.trunc"}),
+    Mistake("decimals for multiples", "Rounded to two decimals are the multiples of 0.01. Those of `grid` are asked "
+        "for.",
+        {"np.round(W / grid) * grid": "np.round(W, 2)"},
+        {"np.round(W / grid) * grid": "np.round(W, 2)", "np.round((used - t) / grid) * grid": "used - t"}),
+    Mistake("multiplied where it is divided", "Divide by `grid`, round, multiply with it again: the other order gives "
+        "multiples of one over `grid`.",
+        {"np.round(W / grid) * grid": "np.round(W * grid) / grid"},
+        {"np.round(W / grid) * grid": "np.round(W * grid) / grid", "np.round((used - t) / grid) * grid": "used - t"}),
+    Mistake("the update starts from what is used", "The update goes to what is kept. From what is used, small amounts "
+        "are lost.", {"W = W - rate": "W = used - rate"}),
+    Mistake("the first gradient for all steps", "Each step has a gradient of its own, because what is used has moved.",
+        first_gradient),
+    Mistake("a mean", "The squared distance is a sum; this is the gradient of a mean.",
+        {"W - rate * gradient": "W - rate * gradient / len(W)"}),
+    Mistake("the sign of the gradient", "Of the squared distance the gradient is the difference, and not its sign "
+        "alone.", {"gradient = np.round((used - t) / grid) * grid": "gradient = np.sign(used - t)"}),
+    Mistake("uphill", "A step goes against the gradient.", {"W = W - rate": "W = W + rate"}),
+    Mistake("twice the gradient", "Of half the squared distance the gradient is the difference, without a two.",
+        {"W - rate * gradient": "W - 2 * rate * gradient"}),
+    Mistake("one step too many", "That is a step more than asked for.", {"range(n)": "range(n + 1)"}),
+    Mistake("one step too few", "That is a step less than asked for.", {"range(n)": "range(n - 1)"}),
+)  # fmt: skip

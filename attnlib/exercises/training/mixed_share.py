@@ -14,6 +14,8 @@ Then one bin is right, all of them together. Mixing takes most from the surest a
 that has 0.98 less probable than one that had 0.97: it cannot find out which of them are the mistakes.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 SAID, RIGHT, ANSWERS = 0.98, 0.85, 10
 
 
@@ -22,27 +24,22 @@ def answer():
 
 
 WITHIN = 0.001
-MISTAKES = """
-the gap itself | The gap has to go, but a share epsilon takes only epsilon times (c - 1/10).
-    = SAID - RIGHT
-what comes back is forgotten | With a share epsilon, c becomes (1 - epsilon) c *plus* epsilon / 10.
-    = 1 - RIGHT / SAID
-as if it said one | The confidence was 0.98.
-    = (1 - RIGHT) / (1 - 1 / ANSWERS)
-what stays | That is the share that the model keeps.
-    = 1 - (SAID - RIGHT) / (SAID - 1 / ANSWERS)
-    = RIGHT / SAID
-from the accuracy | Epsilon times the distance of 0.98 from 1/10 is taken away, and not that of 0.85.
-    = (SAID - RIGHT) / (RIGHT - 1 / ANSWERS)
-divided by something else | Epsilon times the distance of 0.98 from 1/10 is taken away, so divide by that.
-    = (SAID - RIGHT) / (1 - 1 / ANSWERS)
-    = (SAID - RIGHT) / RIGHT
-    = (SAID - RIGHT) / (SAID + 1 / ANSWERS)
-near | That is near. Each of the 10 answers gets epsilon / 10, the likeliest one, too; and three digits are asked for.
-    = 0.15
-    = (SAID - RIGHT) / (SAID - 1 / (ANSWERS - 1))
-a temperature | That is no share: it lies above one.
-    = SAID / RIGHT
-between the two | That is the middle of confidence and accuracy.
-    = (SAID + RIGHT) / 2
-"""
+MISTAKES = (
+    Mistake("the gap itself", "The gap has to go, but a share epsilon takes only epsilon times (c - 1/10).",
+        SAID - RIGHT),
+    Mistake("what comes back is forgotten", "With a share epsilon, c becomes (1 - epsilon) c *plus* epsilon / 10.",
+        1 - RIGHT / SAID),
+    Mistake("as if it said one", "The confidence was 0.98.", (1 - RIGHT) / (1 - 1 / ANSWERS)),
+    Mistake("what stays", "That is the share that the model keeps.",
+        1 - (SAID - RIGHT) / (SAID - 1 / ANSWERS), RIGHT / SAID),
+    Mistake("from the accuracy", "Epsilon times the distance of 0.98 from 1/10 is taken away, and not that of 0.85.",
+        (SAID - RIGHT) / (RIGHT - 1 / ANSWERS)),
+    Mistake("divided by something else", "Epsilon times the distance of 0.98 from 1/10 is taken away, so divide by "
+        "that.",
+        (SAID - RIGHT) / (1 - 1 / ANSWERS), (SAID - RIGHT) / RIGHT, (SAID - RIGHT) / (SAID + 1 / ANSWERS)),
+    Mistake("near", "That is near. Each of the 10 answers gets epsilon / 10, the likeliest one, too; and three digits "
+        "are asked for.",
+        0.15, (SAID - RIGHT) / (SAID - 1 / (ANSWERS - 1))),
+    Mistake("a temperature", "That is no share: it lies above one.", SAID / RIGHT),
+    Mistake("between the two", "That is the middle of confidence and accuracy.", (SAID + RIGHT) / 2),
+)  # fmt: skip

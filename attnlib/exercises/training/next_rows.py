@@ -18,6 +18,8 @@ it could not.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def next_rows(orders, came, workers, worker, b):
     """The next b rows of one worker; orders (rounds, n_rows)."""
@@ -52,45 +54,41 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_turns
-    line[places] => orders[places // orders.shape[1], places % orders.shape[1]]
-"""
-MISTAKES = """
-the data begin anew | The rows from the beginning come again: `came` is not used.
-    first = came + worker => first = worker
-a block for each worker | Each worker takes b rows in a row here. They take turns.
-    first = came + worker => first = came + worker * b ;; workers * np.arange(b) => np.arange(b)
-a position for each worker | `came` counts the rows of all workers together.
-    first = came + worker => first = came * workers + worker
-each has the same share of what came | `came` counts the rows of all workers together; it is not to be divided.
-    first = came + worker => first = came // workers + worker
-the first round for ever | Behind the end of a round the next one comes, in another order.
-    return line[places] => return orders[0, places % orders.shape[1]]
-rounds down the columns | A round is a row of `orders`.
-    line = orders.reshape(-1) => line = orders.T.reshape(-1)
-the worker is forgotten | This is what worker 0 reads.
-    first = came + worker => first = came
-counted from one | The worker with the number 0 takes the first row that has not come.
-    first = came + worker => first = came + worker + 1
-one too early | The row with the number `came`, counted from 0, is the first that has not come.
-    first = came + worker => first = np.maximum(came - 1, 0) + worker
-places for rows | These are places in the line. Asked for are the rows that stand there.
-    return line[places] => return places
-neighbours | The rows of one worker stand `workers` places apart, not beside each other.
-    workers * np.arange(b) => np.arange(b)
-a new round at a stop | This begins with a whole round after the stop. The rest of the round before must come first.
-    first = came + worker => first = -(-came // orders.shape[1]) * orders.shape[1] + worker
-workers counted from one | Worker 0 takes the first row that has not come, so worker 1 takes the second.
-    first = came + worker => first = came + worker - 1
-turns counted from the beginning | The turns were counted from the first row of all. After the stop they begin again
-  with worker 0.
-    first = came + worker => first = came + (worker - came) % workers
-nothing behind the end of a round | The rows end with the round. Behind it the next one comes.
-    return line[places] => return orders[came // orders.shape[1]][came % orders.shape[1] :][worker::workers][:b]
-rows by their numbers | A worker took the rows whose number is its own, modulo `workers`. The turn counts, not the
-  number.
-    return line[places] => return line[came:][line[came:] % workers == worker][:b]
-all that is left | These are all rows that are left for this worker. The next b are asked for.
-    return line[places] => return line[first::workers]
-"""
+VARIANTS = (by_turns, {"line[places]": "orders[places // orders.shape[1], places % orders.shape[1]]"})
+MISTAKES = (
+    Mistake("the data begin anew", "The rows from the beginning come again: `came` is not used.",
+        {"first = came + worker": "first = worker"}),
+    Mistake("a block for each worker", "Each worker takes b rows in a row here. They take turns.",
+        {"first = came + worker": "first = came + worker * b", "workers * np.arange(b)": "np.arange(b)"}),
+    Mistake("a position for each worker", "`came` counts the rows of all workers together.",
+        {"first = came + worker": "first = came * workers + worker"}),
+    Mistake("each has the same share of what came", "`came` counts the rows of all workers together; it is not to be "
+        "divided.", {"first = came + worker": "first = came // workers + worker"}),
+    Mistake("the first round for ever", "Behind the end of a round the next one comes, in another order.",
+        {"return line[places]": "return orders[0, places % orders.shape[1]]"}),
+    Mistake("rounds down the columns", "A round is a row of `orders`.",
+        {"line = orders.reshape(-1)": "line = orders.T.reshape(-1)"}),
+    Mistake("the worker is forgotten", "This is what worker 0 reads.", {"first = came + worker": "first = came"}),
+    Mistake("counted from one", "The worker with the number 0 takes the first row that has not come.",
+        {"first = came + worker": "first = came + worker + 1"}),
+    Mistake("one too early", "The row with the number `came`, counted from 0, is the first that has not come.",
+        {"first = came + worker": "first = np.maximum(came - 1, 0) + worker"}),
+    Mistake("places for rows", "These are places in the line. Asked for are the rows that stand there.",
+        {"return line[places]": "return places"}),
+    Mistake("neighbours", "The rows of one worker stand `workers` places apart, not beside each other.",
+        {"workers * np.arange(b)": "np.arange(b)"}),
+    Mistake("a new round at a stop", "This begins with a whole round after the stop. The rest of the round before "
+        "must come first.",
+        {"first = came + worker": "first = -(-came // orders.shape[1]) * orders.shape[1] + worker"}),
+    Mistake("workers counted from one", "Worker 0 takes the first row that has not come, so worker 1 takes the second.",
+        {"first = came + worker": "first = came + worker - 1"}),
+    Mistake("turns counted from the beginning", "The turns were counted from the first row of all. After the stop "
+        "they begin again with worker 0.", {"first = came + worker": "first = came + (worker - came) % workers"}),
+    Mistake("nothing behind the end of a round", "The rows end with the round. Behind it the next one comes.",
+        {"return line[places]":
+             "return orders[came // orders.shape[1]][came % orders.shape[1] :][worker::workers][:b]"}),
+    Mistake("rows by their numbers", "A worker took the rows whose number is its own, modulo `workers`. The turn "
+        "counts, not the number.", {"return line[places]": "return line[came:][line[came:] % workers == worker][:b]"}),
+    Mistake("all that is left", "These are all rows that are left for this worker. The next b are asked for.",
+        {"return line[places]": "return line[first::workers]"}),
+)  # fmt: skip

@@ -17,6 +17,7 @@ tells little: both equations' sides are averaged over many steps before they are
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -57,36 +58,33 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_the_variance
-    by_pairs
-"""
-MISTAKES = """
-the mean taken for the truth | The mean over the workers still has its share of the noise, and is longer than the true
-  gradient.
-    true = (p * large - small) / (p - 1) => true = large
-the workers taken for the truth | The gradients of the workers have most noise of all.
-    true = (p * large - small) / (p - 1) => true = small
-counted in workers | This counts workers. A worker has `rows` rows.
-    noise = rows * (small => noise = (small
-counted in batches | The noise is that of a row, not that of a whole batch times its rows twice.
-    noise = rows * (small => noise = p * rows * (small
-the spread around their own mean | Around their own mean the workers differ less than around the true gradient: divide
-  by one less than there are.
-    (small - large) * p / (p - 1) => (small - large)
-    (small - large) * p / (p - 1) => (small - large) ;; (p * large - small) / (p - 1) => large - (small - large) / p
-upside down | The noise stands above, the true gradient below.
-    return noise / true => return true / noise
-lengths in place of squares | Squared lengths add up, lengths do not.
-    small = (g**2).sum(axis=1).mean() => small = np.sqrt((g**2).sum(axis=1)).mean() ** 2
-    small = (g**2).sum(axis=1).mean() => small = np.sqrt((g**2).sum(axis=1)).mean()
-        ;; large = (g.mean(axis=0) ** 2).sum() => large = np.sqrt((g.mean(axis=0) ** 2).sum())
-the sum in place of the mean | The gradient of the large batch is the mean of the workers' gradients, and not their sum.
-    g.mean(axis=0) => g.sum(axis=0)
-one worker for all | The squared lengths of all workers are averaged. One of them alone says less.
-    (g**2).sum(axis=1).mean() => (g[0] ** 2).sum()
-the noise alone | This is the noise of a row. The scale is its ratio to the true gradient.
-    return noise / true => return noise
-a ratio of lengths | The scale is a ratio of squares.
-    return noise / true => return np.sqrt(noise / true)
-"""
+VARIANTS = (by_the_variance, by_pairs)
+MISTAKES = (
+    Mistake("the mean taken for the truth", "The mean over the workers still has its share of the noise, and is "
+        "longer than the true gradient.", {"true = (p * large - small) / (p - 1)": "true = large"}),
+    Mistake("the workers taken for the truth", "The gradients of the workers have most noise of all.",
+        {"true = (p * large - small) / (p - 1)": "true = small"}),
+    Mistake("counted in workers", "This counts workers. A worker has `rows` rows.",
+        {"noise = rows * (small": "noise = (small"}),
+    Mistake("counted in batches", "The noise is that of a row, not that of a whole batch times its rows twice.",
+        {"noise = rows * (small": "noise = p * rows * (small"}),
+    Mistake("the spread around their own mean", "Around their own mean the workers differ less than around the true "
+        "gradient: divide by one less than there are.",
+        {"(small - large) * p / (p - 1)": "(small - large)"},
+        {"(small - large) * p / (p - 1)": "(small - large)",
+         "(p * large - small) / (p - 1)": "large - (small - large) / p"}),
+    Mistake("upside down", "The noise stands above, the true gradient below.",
+        {"return noise / true": "return true / noise"}),
+    Mistake("lengths in place of squares", "Squared lengths add up, lengths do not.",
+        {"small = (g**2).sum(axis=1).mean()": "small = np.sqrt((g**2).sum(axis=1)).mean() ** 2"},
+        {"small = (g**2).sum(axis=1).mean()": "small = np.sqrt((g**2).sum(axis=1)).mean()",
+         "large = (g.mean(axis=0) ** 2).sum()": "large = np.sqrt((g.mean(axis=0) ** 2).sum())"}),
+    Mistake("the sum in place of the mean", "The gradient of the large batch is the mean of the workers' gradients, "
+        "and not their sum.", {"g.mean(axis=0)": "g.sum(axis=0)"}),
+    Mistake("one worker for all", "The squared lengths of all workers are averaged. One of them alone says less.",
+        {"(g**2).sum(axis=1).mean()": "(g[0] ** 2).sum()"}),
+    Mistake("the noise alone", "This is the noise of a row. The scale is its ratio to the true gradient.",
+        {"return noise / true": "return noise"}),
+    Mistake("a ratio of lengths", "The scale is a ratio of squares.",
+        {"return noise / true": "return np.sqrt(noise / true)"}),
+)  # fmt: skip

@@ -16,6 +16,7 @@ run two rings in opposite directions at once, with half of the vector each.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -65,36 +66,34 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    from_the_start
-    held[r - 1, (r + step) % p] += sent[r] => held[(r + p - 1) % p, (r + step) % p] += 1 * sent[r]
-"""
-MISTAKES = """
-the pieces of the other direction | Worker r sends on the piece that it has received, and that is the next one.
-    (r + step) % p => (r - step) % p
-to the wrong neighbour | The messages go to worker r - 1.
-    held[r - 1, => held[(r + 1) % p,
-copied, not added | Adding comes first. A piece that replaces another forgets what was summed.
-    += sent => = sent
-always the same piece | Each step sends the piece that has just grown, not the first one again.
-    (r + step) % p => r
-one step too many | After p - 1 steps each worker has a complete piece; one more spoils it.
-    range(p - 1) => range(p)
-one step is missing | It takes p - 1 steps until a piece has met all workers.
-    range(p - 1) => range(p - 2)
-the sum for everybody | That is the end of the whole all-reduce. Behind the adding steps only one piece of each
-  worker is complete.
-    = np.broadcast_to(held.sum(axis=0), held.shape).copy()
-a piece later | The first piece that worker r sends is its piece r.
-    (r + step) % p => (r + step + 1) % p
-nothing is left behind | Sending copies: a worker goes on holding what it has sent.
-    complete_ones_alone
-the complete pieces alone | Asked for is all that each worker holds, complete or not.
-    = held.sum(axis=0)
-a mean | The pieces are added. Nobody has divided yet.
-    return held => return held / p
-the axes exchanged | The first axis of held is the worker, the second one the piece.
-    held[r, (r + step) % p] => held[(r + step) % p, r] ;; held[r - 1, (r + step) % p] => held[(r + step) % p, r - 1]
-the ring is open | Worker 0 sends, too: to the last worker. And behind the last piece comes the first.
-    open_ring
-"""
+VARIANTS = (
+    from_the_start,
+    {"held[r - 1, (r + step) % p] += sent[r]": "held[(r + p - 1) % p, (r + step) % p] += 1 * sent[r]"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the pieces of the other direction", "Worker r sends on the piece that it has received, and that is the "
+        "next one.", {"(r + step) % p": "(r - step) % p"}),
+    Mistake("to the wrong neighbour", "The messages go to worker r - 1.", {"held[r - 1,": "held[(r + 1) % p,"}),
+    Mistake("copied, not added", "Adding comes first. A piece that replaces another forgets what was summed.",
+        {"+= sent": "= sent"}),
+    Mistake("always the same piece", "Each step sends the piece that has just grown, not the first one again.",
+        {"(r + step) % p": "r"}),
+    Mistake("one step too many", "After p - 1 steps each worker has a complete piece; one more spoils it.",
+        {"range(p - 1)": "range(p)"}),
+    Mistake("one step is missing", "It takes p - 1 steps until a piece has met all workers.",
+        {"range(p - 1)": "range(p - 2)"}),
+    Mistake("the sum for everybody", "That is the end of the whole all-reduce. Behind the adding steps only one piece "
+        "of each worker is complete.", lambda held: np.broadcast_to(held.sum(axis=0), held.shape).copy()),
+    Mistake("a piece later", "The first piece that worker r sends is its piece r.",
+        {"(r + step) % p": "(r + step + 1) % p"}),
+    Mistake("nothing is left behind", "Sending copies: a worker goes on holding what it has sent.",
+        complete_ones_alone),
+    Mistake("the complete pieces alone", "Asked for is all that each worker holds, complete or not.",
+        lambda held: held.sum(axis=0)),
+    Mistake("a mean", "The pieces are added. Nobody has divided yet.", {"return held": "return held / p"}),
+    Mistake("the axes exchanged", "The first axis of held is the worker, the second one the piece.",
+        {"held[r, (r + step) % p]": "held[(r + step) % p, r]",
+         "held[r - 1, (r + step) % p]": "held[(r + step) % p, r - 1]"}),
+    Mistake("the ring is open", "Worker 0 sends, too: to the last worker. And behind the last piece comes the first.",
+        open_ring),
+)  # fmt: skip

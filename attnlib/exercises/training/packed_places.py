@@ -17,6 +17,7 @@ packed passes every test. Finite differences on a packed row find it.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -92,35 +93,30 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_loop
-    by_matrix
-"""
-MISTAKES = """
-one report of several | Where a row of the table is read several times, only one report was added. With an array of
-  numbers as index, `+=` writes each row once.
-    last_report
-    each_text_once
-    word_by_word
-    first_report
-the texts are not packed | Row i of the table got what stands at word i. But there another text may have begun.
-    not_packed
-a mean of the reports | A slope is a sum over all that read the row, however many they are.
-    mean_report
-divided by the rows | The mean over the batch is in dX already: the loss was divided once, at the top.
-    per_text
-    = slope_of_places(dX, place, longest) / place.size
-as long as the row | The table has `longest` rows, and those that nobody read have the slope zero.
-    = slope_of_places(dX, place, dX.shape[1])
-    = slope_of_places(dX, place, place.max() + 1)
-the sign is turned | The slope says where the loss rises. The optimiser goes against it, later.
-    = -slope_of_places(dX, place, longest)
-the first row of the batch alone | All rows of the batch read the table.
-    = slope_of_places(dX[:1], place[:1], longest)
-a table for each row | There is one table for all rows of the batch, so the reports of all of them are added.
-    = np.array([slope_of_places(dX[b : b + 1], place[b : b + 1], longest) for b in range(len(dX))])
-the slope of the words | That is the slope at each word. The table has a row for each place.
-    = dX
-times the place | The place says which row hears the report. It is no factor.
-    = slope_of_places(dX * place[..., None], place, longest)
-"""
+VARIANTS = (by_loop, by_matrix)
+MISTAKES = (
+    Mistake("one report of several", "Where a row of the table is read several times, only one report was added. With "
+        "an array of numbers as index, `+=` writes each row once.",
+        last_report, each_text_once, word_by_word, first_report),
+    Mistake("the texts are not packed", "Row i of the table got what stands at word i. But there another text may "
+        "have begun.", not_packed),
+    Mistake("a mean of the reports", "A slope is a sum over all that read the row, however many they are.",
+        mean_report),
+    Mistake("divided by the rows", "The mean over the batch is in dX already: the loss was divided once, at the top.",
+        per_text, lambda dX, place, longest: slope_of_places(dX, place, longest) / place.size),
+    Mistake("as long as the row", "The table has `longest` rows, and those that nobody read have the slope zero.",
+        lambda dX, place, longest: slope_of_places(dX, place, dX.shape[1]),
+        lambda dX, place, longest: slope_of_places(dX, place, place.max() + 1)),
+    Mistake("the sign is turned", "The slope says where the loss rises. The optimiser goes against it, later.",
+        lambda dX, place, longest: -slope_of_places(dX, place, longest)),
+    Mistake("the first row of the batch alone", "All rows of the batch read the table.",
+        lambda dX, place, longest: slope_of_places(dX[:1], place[:1], longest)),
+    Mistake("a table for each row", "There is one table for all rows of the batch, so the reports of all of them are "
+        "added.",
+        lambda dX, place, longest: np.array([slope_of_places(dX[b : b + 1], place[b : b + 1], longest) for b in
+            range(len(dX))])),
+    Mistake("the slope of the words", "That is the slope at each word. The table has a row for each place.",
+        lambda dX, place, longest: dX),
+    Mistake("times the place", "The place says which row hears the report. It is no factor.",
+        lambda dX, place, longest: slope_of_places(dX * place[..., None], place, longest)),
+)  # fmt: skip

@@ -17,6 +17,8 @@ four. And the seed that chooses a rate should not be the one that is reported af
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 SWEEPS = ((5, 0.2, 1), (6, 0.3, 2), (7, 0.25, 3), (8, 0.15, 4), (9, 0.35, 5))
 
 
@@ -90,42 +92,42 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_loop
-    by_sorting
-"""
-MISTAKES = """
-broken seeds are left out | The mean is over the seeds that survived. A rate at which any seed broke down is out.
-    losses.mean(axis=1) => np.nanmean(np.where(np.isnan(losses).all(axis=1, keepdims=True), 99.0, losses), axis=1)
-the luckiest seed | Each rate was judged by its best seed. Compare the means.
-    losses.mean(axis=1) => losses.min(axis=1)
-the unluckiest seed | Each rate was judged by its worst seed. Compare the means.
-    losses.mean(axis=1) => losses.max(axis=1)
-ties are overlooked | The rate with the smallest mean was taken. Of those that tie with it, take the smallest rate.
-    means.min() + tie => means.min()
-the largest of those that tie | Of the rates that tie, take the smallest.
-    rates[good].min() => rates[good].max()
-the first of those that tie | Of the rates that tie, take the smallest, and not the one that stands first.
-    rates[good].min() => rates[good][0]
-the smallest rate of all | The smallest rate that did not break down was taken. It has to tie with the best.
-    means <= means.min() + tie => np.isfinite(means)
-    = rates.min()
-the loss | That is the loss of the rate, and not the rate.
-    return rates[good].min() => return means.min()
-the worst | A smaller loss is better.
-    good = means <= means.min() + tie => m = np.where(np.isinf(means), -np.inf, means); good = m >= m.max() - tie
-nan wins | `np.argmin` takes nan for the smallest, so a rate that broke down was taken.
-    = rates[np.argmin(losses.mean(axis=1))]
-a place and not a rate | That is where the rate stands. Asked for is the rate.
-    return rates[good].min() => return np.argmin(np.where(good, rates, np.inf))
-the median | The seeds were judged by their median. The mean is asked for.
-    losses.mean(axis=1) => np.median(losses, axis=1)
-less than the tie | A rate whose mean is `tie` above the least still ties: at most, not less.
-    = pick_rate(rates, losses, tie - 1e-9)
-    = pick_rate(rates, losses, max(tie - 1e-9, 0))
-a broken seed counts as zero | nan was taken for zero, the best loss of all. A rate at which any seed broke down is out.
-    losses.mean(axis=1) => np.nan_to_num(losses).mean(axis=1)
-the tie as a share | The tie was taken as a share of the least mean. It is a difference of losses.
-    means <= means.min() + tie => means <= means.min() * (1 + tie)
-    means <= means.min() + tie => means <= means.min() / (1 - tie)
-"""
+VARIANTS = (by_loop, by_sorting)
+MISTAKES = (
+    Mistake("broken seeds are left out", "The mean is over the seeds that survived. A rate at which any seed broke "
+        "down is out.",
+        {"losses.mean(axis=1)":
+             "np.nanmean(np.where(np.isnan(losses).all(axis=1, keepdims=True), 99.0, losses), axis=1)"}),
+    Mistake("the luckiest seed", "Each rate was judged by its best seed. Compare the means.",
+        {"losses.mean(axis=1)": "losses.min(axis=1)"}),
+    Mistake("the unluckiest seed", "Each rate was judged by its worst seed. Compare the means.",
+        {"losses.mean(axis=1)": "losses.max(axis=1)"}),
+    Mistake("ties are overlooked", "The rate with the smallest mean was taken. Of those that tie with it, take the "
+        "smallest rate.", {"means.min() + tie": "means.min()"}),
+    Mistake("the largest of those that tie", "Of the rates that tie, take the smallest.",
+        {"rates[good].min()": "rates[good].max()"}),
+    Mistake("the first of those that tie", "Of the rates that tie, take the smallest, and not the one that stands "
+        "first.", {"rates[good].min()": "rates[good][0]"}),
+    Mistake("the smallest rate of all", "The smallest rate that did not break down was taken. It has to tie with the "
+        "best.",
+        {"means <= means.min() + tie": "np.isfinite(means)"}, lambda rates, losses, tie: rates.min()),
+    Mistake("the loss", "That is the loss of the rate, and not the rate.",
+        {"return rates[good].min()": "return means.min()"}),
+    Mistake("the worst", "A smaller loss is better.",
+        {"good = means <= means.min() + tie":
+             "m = np.where(np.isinf(means), -np.inf, means); good = m >= m.max() - tie"}),
+    Mistake("nan wins", "`np.argmin` takes nan for the smallest, so a rate that broke down was taken.",
+        lambda rates, losses, tie: rates[np.argmin(losses.mean(axis=1))]),
+    Mistake("a place and not a rate", "That is where the rate stands. Asked for is the rate.",
+        {"return rates[good].min()": "return np.argmin(np.where(good, rates, np.inf))"}),
+    Mistake("the median", "The seeds were judged by their median. The mean is asked for.",
+        {"losses.mean(axis=1)": "np.median(losses, axis=1)"}),
+    Mistake("less than the tie", "A rate whose mean is `tie` above the least still ties: at most, not less.",
+        lambda rates, losses, tie: pick_rate(rates, losses, tie - 1e-9),
+        lambda rates, losses, tie: pick_rate(rates, losses, max(tie - 1e-9, 0))),
+    Mistake("a broken seed counts as zero", "nan was taken for zero, the best loss of all. A rate at which any seed "
+        "broke down is out.", {"losses.mean(axis=1)": "np.nan_to_num(losses).mean(axis=1)"}),
+    Mistake("the tie as a share", "The tie was taken as a share of the least mean. It is a difference of losses.",
+        {"means <= means.min() + tie": "means <= means.min() * (1 + tie)"},
+        {"means <= means.min() + tie": "means <= means.min() / (1 - tie)"}),
+)  # fmt: skip

@@ -13,6 +13,8 @@ Each micro-batch needs at least one row. So a pipeline of 64 workers with as lit
 more than a thousand rows: the bubble, too, is paid with a larger batch.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 P, PERCENT = 8, 5
 
 
@@ -24,23 +26,18 @@ def answer():
 
 
 WITHIN = 0
-MISTAKES = """
-the ticks of the work alone | That is 7 over 0.05. The waste is compared with all ticks, m + p - 1, and not with the m
-  ticks of work alone.
-    = 100 * (P - 1) // PERCENT
-    = 100 * (P - 1) // PERCENT + 1
-the workers themselves | The last worker waits p - 1 ticks, not p.
-    = 100 * P // PERCENT - P
-    = 100 * P // PERCENT
-one too few | With that many, 7 of 139 ticks are wasted: a little more than 5 percent.
-    = 100 * (P - 1) // PERCENT - P
-as many as workers | With 8 micro-batches, 7 of 15 ticks are wasted.
-    = P
-one tick is wasted | The last worker waits 7 ticks, and not one.
-    = 100 // PERCENT
-    = 100 // PERCENT - 1
-both ways | The way back has the same share of waiting as the way up, so it changes nothing.
-    = 200 * (P - 1) // PERCENT - 2 * (P - 1)
-one more than needed | At most 5 percent: exactly 5 is allowed.
-    = 100 * (P - 1) // PERCENT - P + 2
-"""
+MISTAKES = (
+    Mistake("the ticks of the work alone", "That is 7 over 0.05. The waste is compared with all ticks, m + p - 1, and "
+        "not with the m ticks of work alone.",
+        100 * (P - 1) // PERCENT, 100 * (P - 1) // PERCENT + 1),
+    Mistake("the workers themselves", "The last worker waits p - 1 ticks, not p.",
+        100 * P // PERCENT - P, 100 * P // PERCENT),
+    Mistake("one too few", "With that many, 7 of 139 ticks are wasted: a little more than 5 percent.",
+        100 * (P - 1) // PERCENT - P),
+    Mistake("as many as workers", "With 8 micro-batches, 7 of 15 ticks are wasted.", P),
+    Mistake("one tick is wasted", "The last worker waits 7 ticks, and not one.",
+        100 // PERCENT, 100 // PERCENT - 1),
+    Mistake("both ways", "The way back has the same share of waiting as the way up, so it changes nothing.",
+        200 * (P - 1) // PERCENT - 2 * (P - 1)),
+    Mistake("one more than needed", "At most 5 percent: exactly 5 is allowed.", 100 * (P - 1) // PERCENT - P + 2),
+)  # fmt: skip

@@ -14,6 +14,8 @@ A slope of 0.005 would come out as 0 or as 0.012, and neither says that a formul
 has a hundred times as many stairs, but then the curve bends on the way. That is why slopes are checked in float64.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 STEP = 0.00001
 
 
@@ -22,28 +24,23 @@ def answer():
 
 
 WITHIN = 0.6
-MISTAKES = """
-the step once | Between the two losses the number has moved by twice the step.
-    = STEP / 2**-22
-the spacing at one | Between 2 and 4 the spacing is 2 to the power -22; between 1 and 2 it is half of that.
-    = 2 * STEP / 2**-23
-the height of a stair | That is how high one stair is. Asked is how many there are between 0 and 1.
-    = 2**-22 / (2 * STEP)
-the losses alone | So many float32 numbers lie between two losses that are 1 apart. A slope is their difference divided
-  by what was moved.
-    = 2**22
-the spacing of float64 | That is the staircase in float64, which is too fine to be seen.
-    = 2 * STEP / 2**-51
-to the wrong side | The nearest whole number is asked for.
-    = 83
-    = 85
-a step ten times as long | The step is 0.00001.
-    = 20 * STEP / 2**-22
-    = 0.2 * STEP / 2**-22
-without the spacing | That has the step alone in it. How high a stair is depends on the spacing of the losses.
-    = 1 / STEP
-    = 0.5 / STEP
-times the loss | The loss decides how far neighbouring numbers are apart, and comes in nowhere else.
-    = 6 * STEP / 2**-22
-    = 2 * STEP / 2**-22 / 3
-"""
+MISTAKES = (
+    Mistake("the step once", "Between the two losses the number has moved by twice the step.", STEP / 2**-22),
+    Mistake("the spacing at one", "Between 2 and 4 the spacing is 2 to the power -22; between 1 and 2 it is half of "
+        "that.", 2 * STEP / 2**-23),
+    Mistake("the height of a stair", "That is how high one stair is. Asked is how many there are between 0 and 1.",
+        2**-22 / (2 * STEP)),
+    Mistake("the losses alone", "So many float32 numbers lie between two losses that are 1 apart. A slope is their "
+        "difference divided by what was moved.", 2**22),
+    Mistake("the spacing of float64", "That is the staircase in float64, which is too fine to be seen.",
+        2 * STEP / 2**-51),
+    Mistake("to the wrong side", "The nearest whole number is asked for.",
+        83, 85),
+    Mistake("a step ten times as long", "The step is 0.00001.",
+        20 * STEP / 2**-22, 0.2 * STEP / 2**-22),
+    Mistake("without the spacing", "That has the step alone in it. How high a stair is depends on the spacing of the "
+        "losses.",
+        1 / STEP, 0.5 / STEP),
+    Mistake("times the loss", "The loss decides how far neighbouring numbers are apart, and comes in nowhere else.",
+        6 * STEP / 2**-22, 2 * STEP / 2**-22 / 3),
+)  # fmt: skip

@@ -14,6 +14,8 @@ The correction corrects what was never wrong. With beta_2 = 0.999 the step would
 checkpoint that forgets m and v as well does better: it starts afresh.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 BETA_1, BETA_2 = 0.9, 0.95
 
 
@@ -23,30 +25,23 @@ def answer():
 
 
 WITHIN = 0.01
-MISTAKES = """
-nothing happens | Both means are right already, but with t = 1 each is divided by what a first gradient would be worth.
-    = 1
-the mean alone | v is divided, too, and its root stands below.
-    = 1 / (1 - BETA_1)
-no root | It is the root of v that divides.
-    = (1 - BETA_2) / (1 - BETA_1)
-one divided by it | The step is too long, not too short: both means are full, and the correction enlarges m more than
-  the root of v.
-    = (1 - BETA_1) / (1 - BETA_2) ** 0.5
-the usual beta_2 | That is for beta_2 = 0.999.
-    = (1 - 0.999) ** 0.5 / (1 - BETA_1)
-the squares alone | m is divided, too.
-    = (1 - BETA_2) ** 0.5
-the betas exchanged | beta_1 belongs to m, beta_2 to v.
-    = (1 - BETA_1) ** 0.5 / (1 - BETA_2)
-divided by the betas | The corrections divide by one minus the betas, not by the betas.
-    = BETA_2**0.5 / BETA_1
-the second step | With t = 2. The first one after the resumption has t = 1.
-    = (1 - BETA_2**2) ** 0.5 / (1 - BETA_1**2)
-a direction | The step goes against the gradient. Its length has no sign.
-    = -((1 - BETA_2) ** 0.5) / (1 - BETA_1)
-in percent of the rate | Asked for is the length in units of the rate, not a hundredth of it.
-    = 100 * (1 - BETA_2) ** 0.5 / (1 - BETA_1)
-no step | The gradient is 1, and both means remember it: the number moves.
-    = 0
-"""
+MISTAKES = (
+    Mistake("nothing happens", "Both means are right already, but with t = 1 each is divided by what a first gradient "
+        "would be worth.", 1),
+    Mistake("the mean alone", "v is divided, too, and its root stands below.", 1 / (1 - BETA_1)),
+    Mistake("no root", "It is the root of v that divides.", (1 - BETA_2) / (1 - BETA_1)),
+    Mistake("one divided by it", "The step is too long, not too short: both means are full, and the correction "
+        "enlarges m more than the root of v.", (1 - BETA_1) / (1 - BETA_2) ** 0.5),
+    Mistake("the usual beta_2", "That is for beta_2 = 0.999.", (1 - 0.999) ** 0.5 / (1 - BETA_1)),
+    Mistake("the squares alone", "m is divided, too.", (1 - BETA_2) ** 0.5),
+    Mistake("the betas exchanged", "beta_1 belongs to m, beta_2 to v.", (1 - BETA_1) ** 0.5 / (1 - BETA_2)),
+    Mistake("divided by the betas", "The corrections divide by one minus the betas, not by the betas.",
+        BETA_2**0.5 / BETA_1),
+    Mistake("the second step", "With t = 2. The first one after the resumption has t = 1.",
+        (1 - BETA_2**2) ** 0.5 / (1 - BETA_1**2)),
+    Mistake("a direction", "The step goes against the gradient. Its length has no sign.",
+        -((1 - BETA_2) ** 0.5) / (1 - BETA_1)),
+    Mistake("in percent of the rate", "Asked for is the length in units of the rate, not a hundredth of it.",
+        100 * (1 - BETA_2) ** 0.5 / (1 - BETA_1)),
+    Mistake("no step", "The gradient is 1, and both means remember it: the number moves.", 0),
+)  # fmt: skip

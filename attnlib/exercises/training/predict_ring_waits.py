@@ -13,6 +13,8 @@ does a worker wait, on average over the eight?
 The more workers, the nearer to one half: the split in order throws away just what the mask could have saved.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 P = 8
 
 
@@ -21,20 +23,16 @@ def answer():
 
 
 WITHIN = 0.005
-MISTAKES = """
-the share of work | This is the share of the time in which they work.
-    = 1 / (2 - 1 / P)
-    = (P + 1) / (2 * P)
-the half that nobody sees | Half of all tiles is skipped, but the first tick is half a tile for everybody, so it is a
-  little less than one half.
-    = 0.5
-worker 0 alone | Worker 0 waits for so long; the others less.
-    = 1 - 0.5 / (P - 0.5)
-how much longer | By so much it is longer than the fair share; compare with the whole time instead.
-    = 1 - 1 / P
-the first tick as long as the others | At the first tick all have the tile on the diagonal, of which half is seen: it
-  takes half as long.
-    = (P - 1) / (2 * P)
-ticks in place of a share | So many ticks a worker waits. Asked for is the share of the time.
-    = (P - 1) / 2
-"""
+MISTAKES = (
+    Mistake("the share of work", "This is the share of the time in which they work.",
+        1 / (2 - 1 / P), (P + 1) / (2 * P)),
+    Mistake("the half that nobody sees", "Half of all tiles is skipped, but the first tick is half a tile for "
+        "everybody, so it is a little less than one half.", 0.5),
+    Mistake("worker 0 alone", "Worker 0 waits for so long; the others less.", 1 - 0.5 / (P - 0.5)),
+    Mistake("how much longer", "By so much it is longer than the fair share; compare with the whole time instead.",
+        1 - 1 / P),
+    Mistake("the first tick as long as the others", "At the first tick all have the tile on the diagonal, of which "
+        "half is seen: it takes half as long.", (P - 1) / (2 * P)),
+    Mistake("ticks in place of a share", "So many ticks a worker waits. Asked for is the share of the time.",
+        (P - 1) / 2),
+)  # fmt: skip

@@ -13,6 +13,8 @@ Eight times the rows in a step, and less than a third of the steps: 153,600 rows
 that is a bargain depends on what is scarce, the time or the rows.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 NOISE, BEFORE, AFTER, STEPS = 256, 64, 512, 1000
 
 
@@ -22,29 +24,26 @@ def answer():
 
 
 WITHIN = 0.5
-MISTAKES = """
-as many rows in all | That would be right far below the noise scale. 512 rows lie above it.
-    = STEPS * BEFORE / AFTER
-the fewest | So many steps need batches without end. With 512 rows half a noise scale is left.
-    = STEPS / (1 + NOISE / BEFORE)
-the first factor forgotten | The 1,000 steps are not the fewest: batches of 64 rows need more than these.
-    = STEPS * (1 + NOISE / AFTER)
-divided by the second factor | The smaller the batch, the more steps: first the fewest, then times the factor.
-    = STEPS / (1 + NOISE / AFTER)
-a root | The root belongs to the rate of some rules of thumb, not to the steps.
-    = STEPS * (BEFORE / AFTER) ** 0.5
-nothing changes | 64 rows lie below the noise scale, so more rows help.
-    = STEPS
-upside down | The noise scale is divided by the batch, not the batch by the noise scale.
-    = STEPS / (1 + BEFORE / NOISE) * (1 + AFTER / NOISE)
-rows in place of steps | Asked for is the number of steps.
-    = STEPS / (1 + NOISE / BEFORE) * (1 + NOISE / AFTER) * AFTER
-the noise scale as a wall | Above the noise scale more rows help, too, only less and less.
-    = STEPS * BEFORE / NOISE
-at the noise scale | So many steps need batches of 256 rows.
-    = 2 * STEPS / (1 + NOISE / BEFORE)
-how many are saved | So many steps are saved. Asked for is how many are needed.
-    = STEPS - STEPS / (1 + NOISE / BEFORE) * (1 + NOISE / AFTER)
-more steps | More rows in a step need fewer steps, and not more.
-    = STEPS * AFTER / BEFORE
-"""
+MISTAKES = (
+    Mistake("as many rows in all", "That would be right far below the noise scale. 512 rows lie above it.",
+        STEPS * BEFORE / AFTER),
+    Mistake("the fewest", "So many steps need batches without end. With 512 rows half a noise scale is left.",
+        STEPS / (1 + NOISE / BEFORE)),
+    Mistake("the first factor forgotten", "The 1,000 steps are not the fewest: batches of 64 rows need more than "
+        "these.", STEPS * (1 + NOISE / AFTER)),
+    Mistake("divided by the second factor", "The smaller the batch, the more steps: first the fewest, then times the "
+        "factor.", STEPS / (1 + NOISE / AFTER)),
+    Mistake("a root", "The root belongs to the rate of some rules of thumb, not to the steps.",
+        STEPS * (BEFORE / AFTER) ** 0.5),
+    Mistake("nothing changes", "64 rows lie below the noise scale, so more rows help.", STEPS),
+    Mistake("upside down", "The noise scale is divided by the batch, not the batch by the noise scale.",
+        STEPS / (1 + BEFORE / NOISE) * (1 + AFTER / NOISE)),
+    Mistake("rows in place of steps", "Asked for is the number of steps.",
+        STEPS / (1 + NOISE / BEFORE) * (1 + NOISE / AFTER) * AFTER),
+    Mistake("the noise scale as a wall", "Above the noise scale more rows help, too, only less and less.",
+        STEPS * BEFORE / NOISE),
+    Mistake("at the noise scale", "So many steps need batches of 256 rows.", 2 * STEPS / (1 + NOISE / BEFORE)),
+    Mistake("how many are saved", "So many steps are saved. Asked for is how many are needed.",
+        STEPS - STEPS / (1 + NOISE / BEFORE) * (1 + NOISE / AFTER)),
+    Mistake("more steps", "More rows in a step need fewer steps, and not more.", STEPS * AFTER / BEFORE),
+)  # fmt: skip

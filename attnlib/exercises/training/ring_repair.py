@@ -16,6 +16,7 @@ test on two workers proves less than one on three.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -65,35 +66,33 @@ def cases(rng):
 
 
 GIVEN = ("nothing is rescaled", "values go the other way")
-VARIANTS = """
-    without_a_ring
-    np.maximum(largest, S.max(axis=2)) => np.stack([largest, *np.moveaxis(S, 2, 0)]).max(axis=0)
-    np.roll(K, 1, axis=0), np.roll(V, 1, axis=0) => np.roll(K, -1, axis=0), np.roll(V, -1, axis=0)
-"""
-MISTAKES = """
-nothing is rescaled | What was summed before, totals and values, was summed under another largest score. Both have to be
-  rescaled before anything is added.
-    np.exp(largest - new) => np.ones_like(new)
-    shrink[..., None] * summed => summed
-    shrink * total => total
-values go the other way | Keys and values travel together. With three workers and more, these are keys of one worker and
-  values of another.
-    np.roll(V, 1, axis=0) => np.roll(V, -1, axis=0)
-values stay where they were | The keys go around and the values stay: they have to travel together.
-    np.roll(V, 1, axis=0) => V
-keys stay where they were | The values go around and the keys stay: they have to travel together.
-    np.roll(K, 1, axis=0), => K,
-rescaled the wrong way round | A sum under a smaller score is larger: it has to shrink when the largest score grows.
-    shrink = np.exp(S - new[..., None]), np.exp(largest - new) => shrink = (
-            np.exp(S - new[..., None]),
-            np.exp(np.where(np.isinf(largest), -np.inf, new - largest)),
-        )
-a tick is missing | After p - 1 ticks each worker has still one tile to meet.
-    range(len(Q)) => range(len(Q) - 1)
-the outputs averaged | A tile that is hardly looked at counts as much as the others here.
-    mean_of_tiles
-not divided | These are sums still; the division by the total is missing.
-    return summed / total[..., None] => return summed
-one long array | Each worker has its own queries: (p, m, d_v).
-    return summed / total[..., None] => return (summed / total[..., None]).reshape(-1, V.shape[2])
-"""
+VARIANTS = (
+    without_a_ring,
+    {"np.maximum(largest, S.max(axis=2))": "np.stack([largest, *np.moveaxis(S, 2, 0)]).max(axis=0)"},
+    {"np.roll(K, 1, axis=0), np.roll(V, 1, axis=0)": "np.roll(K, -1, axis=0), np.roll(V, -1, axis=0)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("nothing is rescaled", "What was summed before, totals and values, was summed under another largest "
+        "score. Both have to be rescaled before anything is added.",
+        {"np.exp(largest - new)": "np.ones_like(new)"},
+        {"shrink[..., None] * summed": "summed"},
+        {"shrink * total": "total"}),
+    Mistake("values go the other way", "Keys and values travel together. With three workers and more, these are keys "
+        "of one worker and values of another.", {"np.roll(V, 1, axis=0)": "np.roll(V, -1, axis=0)"}),
+    Mistake("values stay where they were", "The keys go around and the values stay: they have to travel together.",
+        {"np.roll(V, 1, axis=0)": "V"}),
+    Mistake("keys stay where they were", "The values go around and the keys stay: they have to travel together.",
+        {"np.roll(K, 1, axis=0),": "K,"}),
+    Mistake("rescaled the wrong way round", "A sum under a smaller score is larger: it has to shrink when the largest "
+        "score grows.",
+        {"shrink = np.exp(S - new[..., None]), np.exp(largest - new)":
+             "shrink = ( np.exp(S - new[..., None]), np.exp(np.where(np.isinf(largest), -np.inf, new - largest)), )"}),
+    Mistake("a tick is missing", "After p - 1 ticks each worker has still one tile to meet.",
+        {"range(len(Q))": "range(len(Q) - 1)"}),
+    Mistake("the outputs averaged", "A tile that is hardly looked at counts as much as the others here.",
+        mean_of_tiles),
+    Mistake("not divided", "These are sums still; the division by the total is missing.",
+        {"return summed / total[..., None]": "return summed"}),
+    Mistake("one long array", "Each worker has its own queries: (p, m, d_v).",
+        {"return summed / total[..., None]": "return (summed / total[..., None]).reshape(-1, V.shape[2])"}),
+)  # fmt: skip

@@ -17,6 +17,8 @@ below the ratio times the size, reading and writing the rows alone costs more th
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def rows_that_feed(d, h, ratio, size):
     """The fewest rows for `ratio` operations a byte; d (k,), h (k,)."""
@@ -45,35 +47,29 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_trying
-    np.ceil(need * d[can] * h[can] / spare[can]) => -(-need * d[can] * h[can] // spare[can])
-"""
-MISTAKES = """
-a multiply-add is one operation | A multiply-add is two operations.
-    2 * d * h - => d * h -
-numbers in place of bytes | The ratio is in operations for each byte, and a number has several.
-    need = ratio * size => need = ratio
-divided by the size | A number of several bytes moves more, so it asks for more operations.
-    need = ratio * size => need = ratio / size
-the result is not written | The result, (n, h), is moved, too.
-    need * (d + h) => need * d
-the rows are not read | The rows, (n, d), are moved, too.
-    need * (d + h) => need * h
-rows move nothing | Only the matrix was moved here. The rows are read, and the result is written.
-    - need * (d + h) => - 0 * need
-not rounded up | There is no part of a row: take the next whole number.
-    np.ceil(need * d[can] * h[can] / spare[can]) => need * d[can] * h[can] / spare[can]
-rounded down | With the whole number below there are fewer operations for each byte than asked for.
-    np.ceil => np.floor
-    np.ceil => np.round
-one row too many | At least `ratio`: exactly that is enough.
-    np.ceil(need * d[can] * h[can] / spare[can]) => np.floor(need * d[can] * h[can] / spare[can]) + 1
-negative rows | Where what stands before n is negative, no number of rows is enough.
-    can = spare > 0 => can = spare != 0
-zero where none is enough | Where no number of rows is enough, the answer is infinity.
-    np.full(d.shape, np.inf) => np.zeros(d.shape)
-    np.full(d.shape, np.inf) => -np.ones(d.shape)
-one number for all | Each matrix has its own number of rows.
-    return rows => return rows.max()
-"""
+VARIANTS = (
+    by_trying,
+    {"np.ceil(need * d[can] * h[can] / spare[can])": "-(-need * d[can] * h[can] // spare[can])"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("a multiply-add is one operation", "A multiply-add is two operations.", {"2 * d * h -": "d * h -"}),
+    Mistake("numbers in place of bytes", "The ratio is in operations for each byte, and a number has several.",
+        {"need = ratio * size": "need = ratio"}),
+    Mistake("divided by the size", "A number of several bytes moves more, so it asks for more operations.",
+        {"need = ratio * size": "need = ratio / size"}),
+    Mistake("the result is not written", "The result, (n, h), is moved, too.", {"need * (d + h)": "need * d"}),
+    Mistake("the rows are not read", "The rows, (n, d), are moved, too.", {"need * (d + h)": "need * h"}),
+    Mistake("rows move nothing", "Only the matrix was moved here. The rows are read, and the result is written.",
+        {"- need * (d + h)": "- 0 * need"}),
+    Mistake("not rounded up", "There is no part of a row: take the next whole number.",
+        {"np.ceil(need * d[can] * h[can] / spare[can])": "need * d[can] * h[can] / spare[can]"}),
+    Mistake("rounded down", "With the whole number below there are fewer operations for each byte than asked for.",
+        {"np.ceil": "np.floor"}, {"np.ceil": "np.round"}),
+    Mistake("one row too many", "At least `ratio`: exactly that is enough.",
+        {"np.ceil(need * d[can] * h[can] / spare[can])": "np.floor(need * d[can] * h[can] / spare[can]) + 1"}),
+    Mistake("negative rows", "Where what stands before n is negative, no number of rows is enough.",
+        {"can = spare > 0": "can = spare != 0"}),
+    Mistake("zero where none is enough", "Where no number of rows is enough, the answer is infinity.",
+        {"np.full(d.shape, np.inf)": "np.zeros(d.shape)"}, {"np.full(d.shape, np.inf)": "-np.ones(d.shape)"}),
+    Mistake("one number for all", "Each matrix has its own number of rows.", {"return rows": "return rows.max()"}),
+)  # fmt: skip

@@ -18,6 +18,7 @@ however short. The second is seen at once, if one looks: no parameter moves any 
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 RETURNS = ("array of parameters", "scale", "count")
@@ -74,50 +75,47 @@ def cases(rng):
 
 
 GIVEN = ("clipped before it is brought back", "a scale that never falls")
-VARIANTS = """
-    length_in_both
-    in_turns
-"""
-MISTAKES = """
-clipped before it is brought back | The gradient was clipped while it was still scaled, and then divided: it has a
-  length of longest / scale. Bring it back first.
-    norm = np.linalg.norm(g) / scale => norm = np.linalg.norm(g)
-a scale that never falls | Behind an overflow the scale is as large as before, and the
-  next gradient overflows as well. Halve it.
-    return W, scale / 2, 0 => return W, scale, 0
-never brought back | The step was made with the scaled gradient.
-    g = g / scale * => g = g *
-    norm = np.linalg.norm(g) / scale => norm = np.linalg.norm(g) ;; g = g / scale * => g = g *
-brought back the wrong way | The gradient was multiplied with the scale. It is too large by it, so it is divided.
-    g = g / scale * => g = g * scale *
-    norm = np.linalg.norm(g) / scale => norm = np.linalg.norm(g) * scale ;; g = g / scale * => g = g * scale *
-the count goes on | Behind an overflow the good steps are counted from zero.
-    return W, scale / 2, 0 => return W, scale / 2, good
-grows on the wrong side | Behind an overflow the scale was doubled. It was too large already.
-    return W, scale / 2, 0 => return W, scale * 2, 0
-never grows | Behind the last of `every` good steps the scale is doubled.
-    return W - rate * g, scale * 2, 0 => return W - rate * g, scale, 0
-    return W - rate * g, scale * 2, 0 => return W - rate * g, scale / 2, 0
-only one of the two | Neither infinity nor what is no number is finite.
-    if not np.isfinite(g).all() => if np.isnan(g).any()
-    if not np.isfinite(g).all() => if np.isinf(g).any()
-a step with the rest | If one number is not finite, none is taken: W stays.
-    return W, scale / 2, 0 => return W - rate * np.nan_to_num(g, posinf=0, neginf=0) / scale, scale / 2, 0
-one step late | The scale grew one step late: this step is a good one, too.
-    if good + 1 == every => if good == every
-the count is not cleared | When the scale has grown, the count begins again.
-    scale * 2, 0 => scale * 2, good + 1
-the count stands still | A good step is counted.
-    scale, good + 1 => scale, good
-    scale, good + 1 => scale, good ;; scale * 2, 0 => scale * 2, good
-never clipped | The gradient may be longer than `longest`.
-    * min(1, longest / norm) =>
-always brought to the length | A gradient that is short enough stays as it is.
-    g = g / scale * min(1, longest / norm) => g = longest * g / np.linalg.norm(g)
-the larger factor | The larger of 1 and longest / length was taken: short gradients grow, and long ones stay.
-    min(1, longest / norm) => max(1, longest / norm)
-each number is clipped | One factor for all numbers keeps the direction. Here each was cut by itself.
-    g = g / scale * min(1, longest / norm) => g = np.clip(g / scale, -longest, longest)
-uphill | A step goes against the gradient.
-    W - rate * g, scale, good + 1 => W + rate * g, scale, good + 1 ;; W - rate * g, scale * 2 => W + rate * g, scale * 2
-"""
+VARIANTS = (length_in_both, in_turns)
+MISTAKES = (
+    Mistake("clipped before it is brought back", "The gradient was clipped while it was still scaled, and then "
+        "divided: it has a length of longest / scale. Bring it back first.",
+        {"norm = np.linalg.norm(g) / scale": "norm = np.linalg.norm(g)"}),
+    Mistake("a scale that never falls", "Behind an overflow the scale is as large as before, and the next gradient "
+        "overflows as well. Halve it.", {"return W, scale / 2, 0": "return W, scale, 0"}),
+    Mistake("never brought back", "The step was made with the scaled gradient.",
+        {"g = g / scale *": "g = g *"},
+        {"norm = np.linalg.norm(g) / scale": "norm = np.linalg.norm(g)", "g = g / scale *": "g = g *"}),
+    Mistake("brought back the wrong way", "The gradient was multiplied with the scale. It is too large by it, so it "
+        "is divided.",
+        {"g = g / scale *": "g = g * scale *"},
+        {"norm = np.linalg.norm(g) / scale": "norm = np.linalg.norm(g) * scale",
+         "g = g / scale *": "g = g * scale *"}),
+    Mistake("the count goes on", "Behind an overflow the good steps are counted from zero.",
+        {"return W, scale / 2, 0": "return W, scale / 2, good"}),
+    Mistake("grows on the wrong side", "Behind an overflow the scale was doubled. It was too large already.",
+        {"return W, scale / 2, 0": "return W, scale * 2, 0"}),
+    Mistake("never grows", "Behind the last of `every` good steps the scale is doubled.",
+        {"return W - rate * g, scale * 2, 0": "return W - rate * g, scale, 0"},
+        {"return W - rate * g, scale * 2, 0": "return W - rate * g, scale / 2, 0"}),
+    Mistake("only one of the two", "Neither infinity nor what is no number is finite.",
+        {"if not np.isfinite(g).all()": "if np.isnan(g).any()"},
+        {"if not np.isfinite(g).all()": "if np.isinf(g).any()"}),
+    Mistake("a step with the rest", "If one number is not finite, none is taken: W stays.",
+        {"return W, scale / 2, 0": "return W - rate * np.nan_to_num(g, posinf=0, neginf=0) / scale, scale / 2, 0"}),
+    Mistake("one step late", "The scale grew one step late: this step is a good one, too.",
+        {"if good + 1 == every": "if good == every"}),
+    Mistake("the count is not cleared", "When the scale has grown, the count begins again.",
+        {"scale * 2, 0": "scale * 2, good + 1"}),
+    Mistake("the count stands still", "A good step is counted.",
+        {"scale, good + 1": "scale, good"}, {"scale, good + 1": "scale, good", "scale * 2, 0": "scale * 2, good"}),
+    Mistake("never clipped", "The gradient may be longer than `longest`.", {"* min(1, longest / norm)": ""}),
+    Mistake("always brought to the length", "A gradient that is short enough stays as it is.",
+        {"g = g / scale * min(1, longest / norm)": "g = longest * g / np.linalg.norm(g)"}),
+    Mistake("the larger factor", "The larger of 1 and longest / length was taken: short gradients grow, and long ones "
+        "stay.", {"min(1, longest / norm)": "max(1, longest / norm)"}),
+    Mistake("each number is clipped", "One factor for all numbers keeps the direction. Here each was cut by itself.",
+        {"g = g / scale * min(1, longest / norm)": "g = np.clip(g / scale, -longest, longest)"}),
+    Mistake("uphill", "A step goes against the gradient.",
+        {"W - rate * g, scale, good + 1": "W + rate * g, scale, good + 1",
+         "W - rate * g, scale * 2": "W + rate * g, scale * 2"}),
+)  # fmt: skip

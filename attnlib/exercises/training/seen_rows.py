@@ -17,6 +17,7 @@ time they are seen their step is too long. PyTorch's `SparseAdam` is this rule, 
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -85,52 +86,46 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    row_by_row
-    indexed
-"""
-MISTAKES = """
-rows that were not seen move on | Rows that were not seen moved, too, by what their m remembers. They must stay.
-    return np.where(seen[:, None], W - step, W) => return W - step
-    moving_on
-no bias correction of the mean | The mean of the gradients is not corrected: it, too, began at zero.
-    m_hat = m / (1 - beta_1**t) => m_hat = m
-no bias correction of the squares | The mean of the squares is not corrected: it, too, began at zero.
-    v_hat = v / (1 - beta_2**t) => v_hat = v
-the betas are exchanged | beta_1 belongs to the mean of the gradients, beta_2 to that of their squares.
-    m = beta_1 * m + (1 - beta_1) => m = beta_2 * m + (1 - beta_2) ;; v = beta_2 * v + (1 - beta_2)
-        => v = beta_1 * v + (1 - beta_1) ;; m / (1 - beta_1**t) => m / (1 - beta_2**t)
-        ;; v / (1 - beta_2**t) => v / (1 - beta_1**t)
-eps inside the root | eps stands beside the root, not under it: under it, 1e-8 would count as 1e-4.
-    np.sqrt(v_hat) + eps => np.sqrt(v_hat + eps)
-the count before this step | The count is one behind: this step's gradient has been seen, too. (For the first one a zero
-  would be divided by zero.)
-    t = times[:, None] + 1 => t = np.maximum(times[:, None], 1)
-one count for all rows | All rows were corrected with one count. A row that is seldom seen has seen less.
-    t = times[:, None] + 1 => t = times.max() + 1
-no root | The root of the mean square is missing.
-    np.sqrt(v_hat) + eps => v_hat + eps
-uphill | The step goes against the gradient.
-    W - step => W + step
-the gradient in place of its mean | Above the division stands the mean of the gradients, not this gradient alone.
-    m_hat = m / (1 - beta_1**t) => m_hat = dW
-the gradient not squared | v is a mean of squares.
-    (1 - beta_2) * dW**2 => (1 - beta_2) * np.abs(dW)
-the step alone | That is how far each row moves. Asked for is where it comes to.
-    return np.where(seen[:, None], W - step, W) => return np.where(seen[:, None], -step, 0 * W)
-zero gradients stay | Numbers whose gradient is zero stayed where they were. In a row that was seen their memory moves
-  them, too.
-    seen[:, None], W - step => dW != 0, W - step
-rows that were not seen become zero | Rows that were not seen became zero. They stay as they were.
-    np.where(seen[:, None], W - step, W) => np.where(seen[:, None], W - step, 0 * W)
-the other rows move | The rows that were not seen moved, and those that were seen stayed.
-    np.where(seen[:, None], W - step, W) => np.where(seen[:, None], W, W - step)
-the shares of a mean are exchanged | The memory keeps the share beta, and what is new has the rest.
-    beta_1 * m + (1 - beta_1) * dW => (1 - beta_1) * m + beta_1 * dW ;; beta_2 * v + (1 - beta_2) * dW**2
-        => (1 - beta_2) * v + beta_2 * dW**2
-the memories of before | The step was made with m and v as they were before this gradient.
-    m = beta_1 * m + (1 - beta_1) * dW => m = 1 * m ;; v = beta_2 * v + (1 - beta_2) * dW**2 => v = 1 * v
-corrected behind the root | The mean of the squares was divided by its correction behind the root. It is corrected
-  first.
-    v_hat = v / (1 - beta_2**t) => v_hat = v / (1 - beta_2**t) ** 2
-"""
+VARIANTS = (row_by_row, indexed)
+MISTAKES = (
+    Mistake("rows that were not seen move on", "Rows that were not seen moved, too, by what their m remembers. They "
+        "must stay.",
+        {"return np.where(seen[:, None], W - step, W)": "return W - step"}, moving_on),
+    Mistake("no bias correction of the mean", "The mean of the gradients is not corrected: it, too, began at zero.",
+        {"m_hat = m / (1 - beta_1**t)": "m_hat = m"}),
+    Mistake("no bias correction of the squares", "The mean of the squares is not corrected: it, too, began at zero.",
+        {"v_hat = v / (1 - beta_2**t)": "v_hat = v"}),
+    Mistake("the betas are exchanged", "beta_1 belongs to the mean of the gradients, beta_2 to that of their squares.",
+        {"m = beta_1 * m + (1 - beta_1)": "m = beta_2 * m + (1 - beta_2)",
+         "v = beta_2 * v + (1 - beta_2)": "v = beta_1 * v + (1 - beta_1)",
+         "m / (1 - beta_1**t)": "m / (1 - beta_2**t)",
+         "v / (1 - beta_2**t)": "v / (1 - beta_1**t)"}),
+    Mistake("eps inside the root", "eps stands beside the root, not under it: under it, 1e-8 would count as 1e-4.",
+        {"np.sqrt(v_hat) + eps": "np.sqrt(v_hat + eps)"}),
+    Mistake("the count before this step", "The count is one behind: this step's gradient has been seen, too. (For the "
+        "first one a zero would be divided by zero.)",
+        {"t = times[:, None] + 1": "t = np.maximum(times[:, None], 1)"}),
+    Mistake("one count for all rows", "All rows were corrected with one count. A row that is seldom seen has seen "
+        "less.", {"t = times[:, None] + 1": "t = times.max() + 1"}),
+    Mistake("no root", "The root of the mean square is missing.", {"np.sqrt(v_hat) + eps": "v_hat + eps"}),
+    Mistake("uphill", "The step goes against the gradient.", {"W - step": "W + step"}),
+    Mistake("the gradient in place of its mean", "Above the division stands the mean of the gradients, not this "
+        "gradient alone.", {"m_hat = m / (1 - beta_1**t)": "m_hat = dW"}),
+    Mistake("the gradient not squared", "v is a mean of squares.",
+        {"(1 - beta_2) * dW**2": "(1 - beta_2) * np.abs(dW)"}),
+    Mistake("the step alone", "That is how far each row moves. Asked for is where it comes to.",
+        {"return np.where(seen[:, None], W - step, W)": "return np.where(seen[:, None], -step, 0 * W)"}),
+    Mistake("zero gradients stay", "Numbers whose gradient is zero stayed where they were. In a row that was seen "
+        "their memory moves them, too.", {"seen[:, None], W - step": "dW != 0, W - step"}),
+    Mistake("rows that were not seen become zero", "Rows that were not seen became zero. They stay as they were.",
+        {"np.where(seen[:, None], W - step, W)": "np.where(seen[:, None], W - step, 0 * W)"}),
+    Mistake("the other rows move", "The rows that were not seen moved, and those that were seen stayed.",
+        {"np.where(seen[:, None], W - step, W)": "np.where(seen[:, None], W, W - step)"}),
+    Mistake("the shares of a mean are exchanged", "The memory keeps the share beta, and what is new has the rest.",
+        {"beta_1 * m + (1 - beta_1) * dW": "(1 - beta_1) * m + beta_1 * dW",
+         "beta_2 * v + (1 - beta_2) * dW**2": "(1 - beta_2) * v + beta_2 * dW**2"}),
+    Mistake("the memories of before", "The step was made with m and v as they were before this gradient.",
+        {"m = beta_1 * m + (1 - beta_1) * dW": "m = 1 * m", "v = beta_2 * v + (1 - beta_2) * dW**2": "v = 1 * v"}),
+    Mistake("corrected behind the root", "The mean of the squares was divided by its correction behind the root. It "
+        "is corrected first.", {"v_hat = v / (1 - beta_2**t)": "v_hat = v / (1 - beta_2**t) ** 2"}),
+)  # fmt: skip

@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 RETURNS = ("gradient of A", "gradient of B")
@@ -78,46 +79,45 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_loop
-    as_one
-"""
-MISTAKES = """
-without the tokens | A mean of means counts a token of a small batch more than one of a large batch. Each mean must be
-  weighted with its tokens.
-    share = tokens / tokens.sum() => share = np.ones(len(tokens)) / len(tokens)
-added up | The means of the batches were added. Each has to be weighted with its share of the tokens.
-    share = tokens / tokens.sum() => share = np.ones(len(tokens))
-not divided by the tokens | That is the gradient of the sum over all tokens. Asked for is that of the mean.
-    share = tokens / tokens.sum() => share = 1.0 * tokens
-each tensor alone | Each parameter was clipped by its own length. That turns the whole gradient: the long part
-  loses more than the short one.
-    return factor * A, factor * B => return tuple(g * min(1, longest / np.linalg.norm(g)) for g in (A, B))
-each batch alone | Each batch was clipped before they were put together. Clipped is the gradient of the step.
-    each_batch
-never clipped | The gradient may be longer than `longest`.
-    factor = min(1, longest / norm) => factor = 1
-always brought to the length | A gradient that is short enough stays as it is.
-    factor = min(1, longest / norm) => factor = longest / norm
-the squared length | The length is the root of the sum of squares.
-    norm = np.sqrt((A**2).sum() + (B**2).sum()) => norm = (A**2).sum() + (B**2).sum()
-clipped number by number | Each number was cut at `longest`. That changes the direction; one factor for all keeps it.
-    return factor * A, factor * B => return np.clip(A, -longest, longest), np.clip(B, -longest, longest)
-the lengths added | The length of both together is the root of the sum of their squares, not the sum of their lengths.
-    norm = np.sqrt((A**2).sum() + (B**2).sum()) => norm = np.sqrt((A**2).sum()) + np.sqrt((B**2).sum())
-divided by the batches, too | The shares of the tokens sum to one already; the sum was divided by the number of batches
-  as well.
-    share = tokens / tokens.sum() => share = tokens / (len(tokens) * tokens.sum())
-the first batch alone | Only the first batch was used.
-    share = tokens / tokens.sum() => share = 1.0 * (np.arange(len(tokens)) == 0)
-the length of all batches | The length is that of the gradient of the step, and not of the batches' gradients one
-  behind another.
-    norm = np.sqrt((A**2).sum() + (B**2).sum()) => norm = np.sqrt((dA**2).sum() + (dB**2).sum())
-the larger factor | The larger of 1 and longest / length was taken: short gradients grow, and long ones stay.
-    larger
-the length of one for both | The length of one of the two gradients was taken for both.
-    norm = np.sqrt((A**2).sum() + (B**2).sum()) => norm = np.sqrt((A**2).sum())
-    norm = np.sqrt((A**2).sum() + (B**2).sum()) => norm = np.sqrt((B**2).sum())
-shares the wrong way round | A batch of many tokens weighs more, not less.
-    share = tokens / tokens.sum() => share = (1 / tokens) / (1 / tokens).sum()
-"""
+VARIANTS = (by_loop, as_one)
+MISTAKES = (
+    Mistake("without the tokens", "A mean of means counts a token of a small batch more than one of a large batch. "
+        "Each mean must be weighted with its tokens.",
+        {"share = tokens / tokens.sum()": "share = np.ones(len(tokens)) / len(tokens)"}),
+    Mistake("added up", "The means of the batches were added. Each has to be weighted with its share of the tokens.",
+        {"share = tokens / tokens.sum()": "share = np.ones(len(tokens))"}),
+    Mistake("not divided by the tokens", "That is the gradient of the sum over all tokens. Asked for is that of the "
+        "mean.", {"share = tokens / tokens.sum()": "share = 1.0 * tokens"}),
+    Mistake("each tensor alone", "Each parameter was clipped by its own length. That turns the whole gradient: the "
+        "long part loses more than the short one.",
+        {"return factor * A, factor * B": "return tuple(g * min(1, longest / np.linalg.norm(g)) for g in (A, B))"}),
+    Mistake("each batch alone", "Each batch was clipped before they were put together. Clipped is the gradient of the "
+        "step.", each_batch),
+    Mistake("never clipped", "The gradient may be longer than `longest`.",
+        {"factor = min(1, longest / norm)": "factor = 1"}),
+    Mistake("always brought to the length", "A gradient that is short enough stays as it is.",
+        {"factor = min(1, longest / norm)": "factor = longest / norm"}),
+    Mistake("the squared length", "The length is the root of the sum of squares.",
+        {"norm = np.sqrt((A**2).sum() + (B**2).sum())": "norm = (A**2).sum() + (B**2).sum()"}),
+    Mistake("clipped number by number", "Each number was cut at `longest`. That changes the direction; one factor for "
+        "all keeps it.",
+        {"return factor * A, factor * B": "return np.clip(A, -longest, longest), np.clip(B, -longest, longest)"}),
+    Mistake("the lengths added", "The length of both together is the root of the sum of their squares, not the sum of "
+        "their lengths.",
+        {"norm = np.sqrt((A**2).sum() + (B**2).sum())": "norm = np.sqrt((A**2).sum()) + np.sqrt((B**2).sum())"}),
+    Mistake("divided by the batches, too", "The shares of the tokens sum to one already; the sum was divided by the "
+        "number of batches as well.",
+        {"share = tokens / tokens.sum()": "share = tokens / (len(tokens) * tokens.sum())"}),
+    Mistake("the first batch alone", "Only the first batch was used.",
+        {"share = tokens / tokens.sum()": "share = 1.0 * (np.arange(len(tokens)) == 0)"}),
+    Mistake("the length of all batches", "The length is that of the gradient of the step, and not of the batches' "
+        "gradients one behind another.",
+        {"norm = np.sqrt((A**2).sum() + (B**2).sum())": "norm = np.sqrt((dA**2).sum() + (dB**2).sum())"}),
+    Mistake("the larger factor", "The larger of 1 and longest / length was taken: short gradients grow, and long ones "
+        "stay.", larger),
+    Mistake("the length of one for both", "The length of one of the two gradients was taken for both.",
+        {"norm = np.sqrt((A**2).sum() + (B**2).sum())": "norm = np.sqrt((A**2).sum())"},
+        {"norm = np.sqrt((A**2).sum() + (B**2).sum())": "norm = np.sqrt((B**2).sum())"}),
+    Mistake("shares the wrong way round", "A batch of many tokens weighs more, not less.",
+        {"share = tokens / tokens.sum()": "share = (1 / tokens) / (1 / tokens).sum()"}),
+)  # fmt: skip

@@ -16,6 +16,7 @@ whether it was thought of. The first batch with a short text does.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -42,30 +43,26 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_the_mean
-    share = tokens / tokens.sum() => share = tokens / tokens.mean() / len(tokens)
-"""
-MISTAKES = """
-ready for a sum | These are the parts of a sum, for a library that adds. This one takes the mean: it divides by p.
-    len(tokens) * share => share
-divided by p | The library divides by p. What is handed in has to be larger by p, and not smaller.
-    return len(tokens) * share[:, None] * means => return means * share[:, None] / len(tokens)
-all shares alike | As they are, a token of a small share weighs more than one of a large share.
-    = means
-the sum in place of the mean | These are sums over tokens. Nobody divides them by the number of all tokens, so the step
-  is far too long.
-    tokens / tokens.sum() => 1.0 * tokens
-    tokens / tokens.sum() => tokens / len(tokens)
-the mean itself | This is what should come out behind the library, and no worker knows it before.
-    = np.broadcast_to(tokens @ means / tokens.sum(), means.shape)
-p forgotten, tokens not | A worker's sum over its tokens is divided by all tokens, not by its own square.
-    tokens / tokens.sum() => tokens**2 / (tokens**2).sum()
-the wrong way round | A worker with many tokens counts more, and not less.
-    tokens / tokens.sum() => 1 / tokens / len(tokens)
-    tokens / tokens.sum() => tokens.mean() / tokens / len(tokens)
-the length of a gradient for p | The library divides by the number of workers, and not by the length of a gradient.
-    len(tokens) * share => means.shape[1] * share
-compared with the largest | Tokens are compared with their mean over the workers, and not with the most that one has.
-    tokens / tokens.sum() => tokens / tokens.max() / len(tokens)
-"""
+VARIANTS = (by_the_mean, {"share = tokens / tokens.sum()": "share = tokens / tokens.mean() / len(tokens)"})
+MISTAKES = (
+    Mistake("ready for a sum", "These are the parts of a sum, for a library that adds. This one takes the mean: it "
+        "divides by p.", {"len(tokens) * share": "share"}),
+    Mistake("divided by p", "The library divides by p. What is handed in has to be larger by p, and not smaller.",
+        {"return len(tokens) * share[:, None] * means": "return means * share[:, None] / len(tokens)"}),
+    Mistake("all shares alike", "As they are, a token of a small share weighs more than one of a large share.",
+        lambda means, tokens: means),
+    Mistake("the sum in place of the mean", "These are sums over tokens. Nobody divides them by the number of all "
+        "tokens, so the step is far too long.",
+        {"tokens / tokens.sum()": "1.0 * tokens"}, {"tokens / tokens.sum()": "tokens / len(tokens)"}),
+    Mistake("the mean itself", "This is what should come out behind the library, and no worker knows it before.",
+        lambda means, tokens: np.broadcast_to(tokens @ means / tokens.sum(), means.shape)),
+    Mistake("p forgotten, tokens not", "A worker's sum over its tokens is divided by all tokens, not by its own "
+        "square.", {"tokens / tokens.sum()": "tokens**2 / (tokens**2).sum()"}),
+    Mistake("the wrong way round", "A worker with many tokens counts more, and not less.",
+        {"tokens / tokens.sum()": "1 / tokens / len(tokens)"},
+        {"tokens / tokens.sum()": "tokens.mean() / tokens / len(tokens)"}),
+    Mistake("the length of a gradient for p", "The library divides by the number of workers, and not by the length of "
+        "a gradient.", {"len(tokens) * share": "means.shape[1] * share"}),
+    Mistake("compared with the largest", "Tokens are compared with their mean over the workers, and not with the most "
+        "that one has.", {"tokens / tokens.sum()": "tokens / tokens.max() / len(tokens)"}),
+)  # fmt: skip

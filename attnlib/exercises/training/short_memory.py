@@ -17,6 +17,7 @@ conditional mutual information. A longer memory can only lower the floor.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import weights
 
 
@@ -63,34 +64,32 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    letter_by_letter
-    two_entropies
-"""
-MISTAKES = """
-who sees both | That is the entropy rate of the source, the floor of a model that sees both letters.
-    return -(last * np.log(best)).sum() => return -(together * np.log(after)).sum()
-who sees nothing | That is the floor of a model that knows only how often each letter comes.
-    return -(last * np.log(best)).sum() => return -(last.sum(axis=0) * np.log(last.sum(axis=0))).sum()
-the forgotten letter is equally often each | The letter before was taken to be each one equally often. After b some
-  letters stand before it more often than others.
-    best = last / last.sum(axis=1, keepdims=True) => best = after.mean(axis=0)
-    best = last / last.sum(axis=1, keepdims=True) => best = after.mean(axis=0)
-        ;; return -(last * np.log(best)).sum()
-        => return -(last.sum(axis=1, keepdims=True) * best * np.log(best)).sum()
-every letter is equally often | The entropies after each letter were averaged as if each letter came equally often.
-    return -(last * np.log(best)).sum() => return -(best * np.log(best)).sum() / len(best)
-a sum over the letters | The entropies after each letter were added up. They are to be averaged, each as often as its
-  letter comes.
-    return -(last * np.log(best)).sum() => return -(best * np.log(best)).sum()
-the entropy of a pair | This is the surprise at two letters together. The first of them has been seen.
-    return -(last * np.log(best)).sum() => return -(last * np.log(last)).sum()
-the wrong letter is forgotten | The model saw the letter before the last one, and not the last.
-    last = together.sum(axis=0) => last = together.sum(axis=1)
-in bits | This is in bits. In nats the logarithm is the natural one.
-    return -(last * np.log(best)).sum() => return -(last * np.log2(best)).sum()
-no minus | An entropy is minus the mean of the logarithm, and never below zero.
-    return -(last => return (last
-what the forgotten letter would tell | This is the difference to the floor of who sees both letters.
-    return -(last * np.log(best)).sum() => return (together * np.log(after)).sum() - (last * np.log(best)).sum()
-"""
+VARIANTS = (letter_by_letter, two_entropies)
+MISTAKES = (
+    Mistake("who sees both", "That is the entropy rate of the source, the floor of a model that sees both letters.",
+        {"return -(last * np.log(best)).sum()": "return -(together * np.log(after)).sum()"}),
+    Mistake("who sees nothing", "That is the floor of a model that knows only how often each letter comes.",
+        {"return -(last * np.log(best)).sum()": "return -(last.sum(axis=0) * np.log(last.sum(axis=0))).sum()"}),
+    Mistake("the forgotten letter is equally often each", "The letter before was taken to be each one equally often. "
+        "After b some letters stand before it more often than others.",
+        {"best = last / last.sum(axis=1, keepdims=True)": "best = after.mean(axis=0)"},
+        {"best = last / last.sum(axis=1, keepdims=True)": "best = after.mean(axis=0)",
+         "return -(last * np.log(best)).sum()":
+             "return -(last.sum(axis=1, keepdims=True) * best * np.log(best)).sum()"}),
+    Mistake("every letter is equally often", "The entropies after each letter were averaged as if each letter came "
+        "equally often.", {"return -(last * np.log(best)).sum()": "return -(best * np.log(best)).sum() / len(best)"}),
+    Mistake("a sum over the letters", "The entropies after each letter were added up. They are to be averaged, each "
+        "as often as its letter comes.",
+        {"return -(last * np.log(best)).sum()": "return -(best * np.log(best)).sum()"}),
+    Mistake("the entropy of a pair", "This is the surprise at two letters together. The first of them has been seen.",
+        {"return -(last * np.log(best)).sum()": "return -(last * np.log(last)).sum()"}),
+    Mistake("the wrong letter is forgotten", "The model saw the letter before the last one, and not the last.",
+        {"last = together.sum(axis=0)": "last = together.sum(axis=1)"}),
+    Mistake("in bits", "This is in bits. In nats the logarithm is the natural one.",
+        {"return -(last * np.log(best)).sum()": "return -(last * np.log2(best)).sum()"}),
+    Mistake("no minus", "An entropy is minus the mean of the logarithm, and never below zero.",
+        {"return -(last": "return (last"}),
+    Mistake("what the forgotten letter would tell", "This is the difference to the floor of who sees both letters.",
+        {"return -(last * np.log(best)).sum()":
+             "return (together * np.log(after)).sum() - (last * np.log(best)).sum()"}),
+)  # fmt: skip

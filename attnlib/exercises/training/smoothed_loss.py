@@ -16,6 +16,7 @@ So libraries do it, because a table for 8 texts of 1,000 tokens and 50,000 words
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -67,53 +68,52 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    with_a_table
-    token_by_token
-"""
-MISTAKES = """
-spread over the others | The share went to the other V - 1 tokens, and the right one kept 1 - epsilon. Asked for is a
-  share for all V tokens, the right one among them.
-    - epsilon * log_P.mean(axis=-1)
-        => - epsilon * (log_P.sum(axis=-1) - right) / (S.shape[-1] - 1)
-divided by V - 1 | The share was spread over all V tokens, but divided by V - 1: the targets sum to more than one.
-    epsilon * log_P.mean(axis=-1) => epsilon * log_P.sum(axis=-1) / (S.shape[-1] - 1)
-a mean over padding | The sum of the real tokens was divided by all places. Padding is nobody's token.
-    return L[real].mean() => return (L * real).sum() / real.size
-padding is counted | What stands in the padding was counted, too.
-    return L[real].mean() => return L.mean()
-a mean of means | Each text has its own mean here, and the means are averaged, so a token of a short text counts more.
-    means_of_texts
-not divided by V | Every token got the whole share. The share is spread over all of them.
-    log_P.mean(axis=-1) => log_P.sum(axis=-1)
-the share is lost | The right token has 1 - epsilon, and nobody has the rest.
-    - epsilon * log_P.mean(axis=-1) =>
-not smoothed | This is the plain loss.
-    -(1 - epsilon) * right - epsilon * log_P.mean(axis=-1) => -right
-exchanged | The right token has epsilon, and all together have 1 - epsilon.
-    -(1 - epsilon) * right - epsilon * log_P.mean(axis=-1)
-        => -epsilon * right - (1 - epsilon) * log_P.mean(axis=-1)
-the scores were smoothed | The mean of the scores was taken in place of that of the logarithms of the probabilities.
-    log_P.mean(axis=-1) => S.mean(axis=-1)
-the probabilities were smoothed | What the model says was mixed with equal shares. Smoothed are the targets.
-    L = -(1 - epsilon) * right - epsilon * log_P.mean(axis=-1)
-        => L = -np.log((1 - epsilon) * np.exp(right) + epsilon / S.shape[-1])
-a sum | The mean was asked for; a sum grows with the batch.
-    return L[real].mean() => return L[real].sum()
-no minus | A loss is minus the log-probability: small when the model is right.
-    return L[real].mean() => return -L[real].mean()
-in bits | This is the loss in bits. In nats the logarithm is the natural one.
-    return L[real].mean() => return L[real].mean() / np.log(2)
-the right one gets no share | The right token has its part of epsilon, too, since the share is spread over all V tokens.
-    - epsilon * log_P.mean(axis=-1) => - epsilon / S.shape[-1] * (log_P.sum(axis=-1) - right)
-the right one keeps all | The right token has 1 - epsilon, so that all targets sum to one. Here it kept one.
-    = smoothed_loss(S, targets, real, epsilon) + epsilon * smoothed_loss(S, targets, real, 0)
-scores in place of logarithms | These are the scores themselves. They become logarithms of probabilities when the
-  logarithm
-  of the sum of their exponentials is taken off.
-    log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True)) => log_P = S
-the softmax over the places | The probabilities of a place sum to one over the tokens. Here those of a token do, over
-  the places.
-    top = S.max(axis=-1, keepdims=True) => top = S.max(axis=1, keepdims=True)
-        ;; np.exp(S - top).sum(axis=-1, keepdims=True) => np.exp(S - top).sum(axis=1, keepdims=True)
-"""
+VARIANTS = (with_a_table, token_by_token)
+MISTAKES = (
+    Mistake("spread over the others", "The share went to the other V - 1 tokens, and the right one kept 1 - epsilon. "
+        "Asked for is a share for all V tokens, the right one among them.",
+        {"- epsilon * log_P.mean(axis=-1)": "- epsilon * (log_P.sum(axis=-1) - right) / (S.shape[-1] - 1)"}),
+    Mistake("divided by V - 1", "The share was spread over all V tokens, but divided by V - 1: the targets sum to "
+        "more than one.", {"epsilon * log_P.mean(axis=-1)": "epsilon * log_P.sum(axis=-1) / (S.shape[-1] - 1)"}),
+    Mistake("a mean over padding", "The sum of the real tokens was divided by all places. Padding is nobody's token.",
+        {"return L[real].mean()": "return (L * real).sum() / real.size"}),
+    Mistake("padding is counted", "What stands in the padding was counted, too.",
+        {"return L[real].mean()": "return L.mean()"}),
+    Mistake("a mean of means", "Each text has its own mean here, and the means are averaged, so a token of a short "
+        "text counts more.", means_of_texts),
+    Mistake("not divided by V", "Every token got the whole share. The share is spread over all of them.",
+        {"log_P.mean(axis=-1)": "log_P.sum(axis=-1)"}),
+    Mistake("the share is lost", "The right token has 1 - epsilon, and nobody has the rest.",
+        {"- epsilon * log_P.mean(axis=-1)": ""}),
+    Mistake("not smoothed", "This is the plain loss.",
+        {"-(1 - epsilon) * right - epsilon * log_P.mean(axis=-1)": "-right"}),
+    Mistake("exchanged", "The right token has epsilon, and all together have 1 - epsilon.",
+        {"-(1 - epsilon) * right - epsilon * log_P.mean(axis=-1)":
+             "-epsilon * right - (1 - epsilon) * log_P.mean(axis=-1)"}),
+    Mistake("the scores were smoothed", "The mean of the scores was taken in place of that of the logarithms of the "
+        "probabilities.", {"log_P.mean(axis=-1)": "S.mean(axis=-1)"}),
+    Mistake("the probabilities were smoothed", "What the model says was mixed with equal shares. Smoothed are the "
+        "targets.",
+        {"L = -(1 - epsilon) * right - epsilon * log_P.mean(axis=-1)":
+             "L = -np.log((1 - epsilon) * np.exp(right) + epsilon / S.shape[-1])"}),
+    Mistake("a sum", "The mean was asked for; a sum grows with the batch.",
+        {"return L[real].mean()": "return L[real].sum()"}),
+    Mistake("no minus", "A loss is minus the log-probability: small when the model is right.",
+        {"return L[real].mean()": "return -L[real].mean()"}),
+    Mistake("in bits", "This is the loss in bits. In nats the logarithm is the natural one.",
+        {"return L[real].mean()": "return L[real].mean() / np.log(2)"}),
+    Mistake("the right one gets no share", "The right token has its part of epsilon, too, since the share is spread "
+        "over all V tokens.",
+        {"- epsilon * log_P.mean(axis=-1)": "- epsilon / S.shape[-1] * (log_P.sum(axis=-1) - right)"}),
+    Mistake("the right one keeps all", "The right token has 1 - epsilon, so that all targets sum to one. Here it kept "
+        "one.",
+        lambda S, targets, real, epsilon: smoothed_loss(S, targets, real, epsilon) + epsilon * smoothed_loss(S,
+            targets, real, 0)),
+    Mistake("scores in place of logarithms", "These are the scores themselves. They become logarithms of "
+        "probabilities when the logarithm of the sum of their exponentials is taken off.",
+        {"log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True))": "log_P = S"}),
+    Mistake("the softmax over the places", "The probabilities of a place sum to one over the tokens. Here those of a "
+        "token do, over the places.",
+        {"top = S.max(axis=-1, keepdims=True)": "top = S.max(axis=1, keepdims=True)",
+         "np.exp(S - top).sum(axis=-1, keepdims=True)": "np.exp(S - top).sum(axis=1, keepdims=True)"}),
+)  # fmt: skip

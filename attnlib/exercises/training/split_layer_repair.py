@@ -16,6 +16,7 @@ for a text of equal rows. Both vanish with one worker, so a test with one worker
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -54,39 +55,37 @@ def cases(rng):
 
 
 GIVEN = ("the last bias on every worker", "the gather begins with worker 1")
-VARIANTS = """
-    without_workers
-    total += H @ W_2[units] => total += H @ W_2[units] + b_2 / p ;; np.split(total + b_2, p) => np.split(total, p)
-"""
-MISTAKES = """
-the last bias on every worker | The last bias is added by every worker, so the sum has it p times.
-    H @ W_2[units] => H @ W_2[units] + b_2 ;; total + b_2 => total
-the gather begins with worker 1 | The rows come in another order than they went: those of worker 1 stand first.
-    parts[r] => parts[(r + 1) % p]
-the last bias is gone | The last bias is added once, behind the sum, and not at all here.
-    total + b_2 => total
-the gather runs backwards | The rows of the last worker stand first.
-    parts[r] => parts[p - 1 - r]
-the gather begins with the last worker | The rows of the last worker stand first, and then those of worker 0.
-    parts[r] => parts[r - 1]
-one worker's rows for all | Each worker has rows of its own; here those of worker 0 stand everywhere.
-    parts[r] => parts[0]
-no bend | Negative hidden numbers must become zero.
-    np.maximum(X @ W_1[:, units] + b_1[units], 0) => (X @ W_1[:, units] + b_1[units])
-the first bias is gone | Each worker adds its part of the first bias.
-    X @ W_1[:, units] + b_1[units] => X @ W_1[:, units]
-the mean of the workers | The parts are summed over the workers, not averaged.
-    H @ W_2[units] => H @ W_2[units] / p
-the last bias twice | The last bias is added once.
-    total + b_2 => total + 2 * b_2
-a part of the first bias | Each worker has its own units, and adds their whole bias.
-    b_1[units] => b_1[units] / p
-the bend behind the sum | The ReLU stands between the two maps, and not behind them.
-    np.maximum(X @ W_1[:, units] + b_1[units], 0) => (X @ W_1[:, units] + b_1[units])
-        ;; return np.concatenate(gathered) => return np.maximum(np.concatenate(gathered), 0)
-each worker its own rows | Each row needs the units of all workers. Here each worker has worked on its own rows alone.
-    own_rows_alone
-a stack of parts | The parts stand one below the other: (n, d).
-    return np.concatenate(gathered) => return np.array(gathered)
-    return np.concatenate(gathered) => return np.concatenate(gathered, axis=1)
-"""
+VARIANTS = (
+    without_workers,
+    {"total += H @ W_2[units]": "total += H @ W_2[units] + b_2 / p", "np.split(total + b_2, p)": "np.split(total, p)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the last bias on every worker", "The last bias is added by every worker, so the sum has it p times.",
+        {"H @ W_2[units]": "H @ W_2[units] + b_2", "total + b_2": "total"}),
+    Mistake("the gather begins with worker 1", "The rows come in another order than they went: those of worker 1 "
+        "stand first.", {"parts[r]": "parts[(r + 1) % p]"}),
+    Mistake("the last bias is gone", "The last bias is added once, behind the sum, and not at all here.",
+        {"total + b_2": "total"}),
+    Mistake("the gather runs backwards", "The rows of the last worker stand first.", {"parts[r]": "parts[p - 1 - r]"}),
+    Mistake("the gather begins with the last worker", "The rows of the last worker stand first, and then those of "
+        "worker 0.", {"parts[r]": "parts[r - 1]"}),
+    Mistake("one worker's rows for all", "Each worker has rows of its own; here those of worker 0 stand everywhere.",
+        {"parts[r]": "parts[0]"}),
+    Mistake("no bend", "Negative hidden numbers must become zero.",
+        {"np.maximum(X @ W_1[:, units] + b_1[units], 0)": "(X @ W_1[:, units] + b_1[units])"}),
+    Mistake("the first bias is gone", "Each worker adds its part of the first bias.",
+        {"X @ W_1[:, units] + b_1[units]": "X @ W_1[:, units]"}),
+    Mistake("the mean of the workers", "The parts are summed over the workers, not averaged.",
+        {"H @ W_2[units]": "H @ W_2[units] / p"}),
+    Mistake("the last bias twice", "The last bias is added once.", {"total + b_2": "total + 2 * b_2"}),
+    Mistake("a part of the first bias", "Each worker has its own units, and adds their whole bias.",
+        {"b_1[units]": "b_1[units] / p"}),
+    Mistake("the bend behind the sum", "The ReLU stands between the two maps, and not behind them.",
+        {"np.maximum(X @ W_1[:, units] + b_1[units], 0)": "(X @ W_1[:, units] + b_1[units])",
+         "return np.concatenate(gathered)": "return np.maximum(np.concatenate(gathered), 0)"}),
+    Mistake("each worker its own rows", "Each row needs the units of all workers. Here each worker has worked on its "
+        "own rows alone.", own_rows_alone),
+    Mistake("a stack of parts", "The parts stand one below the other: (n, d).",
+        {"return np.concatenate(gathered)": "return np.array(gathered)"},
+        {"return np.concatenate(gathered)": "return np.concatenate(gathered, axis=1)"}),
+)  # fmt: skip

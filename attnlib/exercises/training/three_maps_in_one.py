@@ -18,6 +18,7 @@ back for the heads inside a map, and for the experts of a mixture.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -74,55 +75,44 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_slices
-    by_a_root
-"""
-MISTAKES = """
-the fused matrix as one | All three maps were taken for one matrix, so a map with small gradients gets a small step.
-    whole
-the gradient itself | That is a step along the gradient: its singular values were left as they are.
-    = W - rate * B
-interleaved columns | Every third column was taken for a map. The maps stand side by side.
-    for M in np.split(B, 3, axis=1): => for M in (B[:, i::3] for i in range(3)):
-    for M in np.split(B, 3, axis=1): => for M in (B[:, i::3] for i in range(3)):
-        ;; np.concatenate(steps, axis=1) => np.stack(steps, axis=-1).reshape(B.shape)
-V is turned once more | `np.linalg.svd` returns V already transposed.
-    U @ Vh => U @ Vh.T
-the signs of the entries | Each entry moved by the rate. Muon asks each direction, not each entry.
-    = W - rate * np.sign(B)
-each map to length one | Each map was divided by its length, and its singular values stay as uneven as they were.
-    U @ Vh => M / np.linalg.norm(M)
-uphill | The step goes against the gradient.
-    W - rate * np => W + rate * np
-the rate is forgotten | The step is multiplied by the rate.
-    - rate * np => - np
-the step alone | That is the step. Asked for is where it leads.
-    return W - rate * => return -rate *
-    return W - rate * => return rate *
-rows of the memory for maps | The numbers were cut in the order in which they are stored, row by row. The maps stand
-  side by side.
-    = by_reshape(W, B, rate)
-the largest direction to one | Each map was divided by its largest singular value, and the others stay smaller.
-    U @ Vh => M / s[0]
-the maps themselves | The maps were made orthogonal, and not their steps.
-    = np.hstack([polar(M) for M in np.hsplit(W - rate * B, 3)])
-scaled by the width | The step was scaled by the size of the map. Here it is U @ Vh itself.
-    U @ Vh => U @ Vh * 0.2 * np.sqrt(len(W))
-    U @ Vh => U @ Vh * np.sqrt(len(W))
-QR and not the polar factor | QR makes columns orthogonal one after another, so the first keeps its direction. Muon's
-  matrix is
-  the nearest one.
-    U @ Vh => np.linalg.qr(M)[0]
-one of two turns | One of the two rotations was used. The step is their product.
-    U @ Vh => U
-    U @ Vh => Vh
-divided by the singular values | Small directions became the longest ones. Each should get the same length.
-    U @ Vh => (U / s) @ Vh
-the first map alone | The first map has its own step, and the others followed the gradient.
-    return W - rate * np.concatenate(steps, axis=1) => return W - rate * np.hstack([steps[0], B[:, len(W) :]])
-maps in another order | The three maps are not in the order in which they came.
-    np.concatenate(steps, axis=1) => np.concatenate(steps[::-1], axis=1)
-    return W - rate * np.concatenate(steps, axis=1)
-        => return np.hstack(np.hsplit(W - rate * np.concatenate(steps, axis=1), 3)[::-1])
-"""
+VARIANTS = (by_slices, by_a_root)
+MISTAKES = (
+    Mistake("the fused matrix as one", "All three maps were taken for one matrix, so a map with small gradients gets "
+        "a small step.", whole),
+    Mistake("the gradient itself", "That is a step along the gradient: its singular values were left as they are.",
+        lambda W, B, rate: W - rate * B),
+    Mistake("interleaved columns", "Every third column was taken for a map. The maps stand side by side.",
+        {"for M in np.split(B, 3, axis=1):": "for M in (B[:, i::3] for i in range(3)):"},
+        {"for M in np.split(B, 3, axis=1):": "for M in (B[:, i::3] for i in range(3)):",
+         "np.concatenate(steps, axis=1)": "np.stack(steps, axis=-1).reshape(B.shape)"}),
+    Mistake("V is turned once more", "`np.linalg.svd` returns V already transposed.", {"U @ Vh": "U @ Vh.T"}),
+    Mistake("the signs of the entries", "Each entry moved by the rate. Muon asks each direction, not each entry.",
+        lambda W, B, rate: W - rate * np.sign(B)),
+    Mistake("each map to length one", "Each map was divided by its length, and its singular values stay as uneven as "
+        "they were.", {"U @ Vh": "M / np.linalg.norm(M)"}),
+    Mistake("uphill", "The step goes against the gradient.", {"W - rate * np": "W + rate * np"}),
+    Mistake("the rate is forgotten", "The step is multiplied by the rate.", {"- rate * np": "- np"}),
+    Mistake("the step alone", "That is the step. Asked for is where it leads.",
+        {"return W - rate *": "return -rate *"}, {"return W - rate *": "return rate *"}),
+    Mistake("rows of the memory for maps", "The numbers were cut in the order in which they are stored, row by row. "
+        "The maps stand side by side.", lambda W, B, rate: by_reshape(W, B, rate)),
+    Mistake("the largest direction to one", "Each map was divided by its largest singular value, and the others stay "
+        "smaller.", {"U @ Vh": "M / s[0]"}),
+    Mistake("the maps themselves", "The maps were made orthogonal, and not their steps.",
+        lambda W, B, rate: np.hstack([polar(M) for M in np.hsplit(W - rate * B, 3)])),
+    Mistake("scaled by the width", "The step was scaled by the size of the map. Here it is U @ Vh itself.",
+        {"U @ Vh": "U @ Vh * 0.2 * np.sqrt(len(W))"}, {"U @ Vh": "U @ Vh * np.sqrt(len(W))"}),
+    Mistake("QR and not the polar factor", "QR makes columns orthogonal one after another, so the first keeps its "
+        "direction. Muon's matrix is the nearest one.", {"U @ Vh": "np.linalg.qr(M)[0]"}),
+    Mistake("one of two turns", "One of the two rotations was used. The step is their product.",
+        {"U @ Vh": "U"}, {"U @ Vh": "Vh"}),
+    Mistake("divided by the singular values", "Small directions became the longest ones. Each should get the same "
+        "length.", {"U @ Vh": "(U / s) @ Vh"}),
+    Mistake("the first map alone", "The first map has its own step, and the others followed the gradient.",
+        {"return W - rate * np.concatenate(steps, axis=1)":
+             "return W - rate * np.hstack([steps[0], B[:, len(W) :]])"}),
+    Mistake("maps in another order", "The three maps are not in the order in which they came.",
+        {"np.concatenate(steps, axis=1)": "np.concatenate(steps[::-1], axis=1)"},
+        {"return W - rate * np.concatenate(steps, axis=1)":
+             "return np.hstack(np.hsplit(W - rate * np.concatenate(steps, axis=1), 3)[::-1])"}),
+)  # fmt: skip

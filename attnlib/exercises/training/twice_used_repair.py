@@ -16,6 +16,7 @@ does so by itself, because `backward` always adds to `.grad`. It is also why gra
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 RETURNS = ("slope of X", "slope of W", "slope of b")
@@ -84,37 +85,30 @@ def cases(rng):
 
 
 GIVEN = ("the map hears once", "in the order of the way up")
-VARIANTS = """
-    from_the_end
-    with_lists
-"""
-MISTAKES = """
-in the order of the way up | The way back begins with the last run, so it needs first what the last run has read.
-    read[times - 1 - t] => read[t]
-the bias hears once | b is read in every run, and each run has a report. Only one of them is returned.
-    db = db + dA => db = dA
-the map hears once | W is read in every run, and each run has a report. Only one of them is returned.
-    dW = dW + Z.T => dW = Z.T
-without the copy | X goes around the block, too: what arrives is handed on, and what came through the map is added.
-    dX = dX + dA @ => dX = dA @
-the first input for all | Each run has read an X of its own.
-    read[times - 1 - t] => read[0]
-the last input for all | Each run has read an X of its own.
-    read[times - 1 - t] => read[-1]
-no bend on the way back | Where the bend gave zero, no slope passes.
-    dA = dX * (Z @ W + b > 0) => dA = dX
-the map is not turned | On the way back the map is transposed.
-    dA @ W.T => dA @ W
-a mean over the runs | The reports are added, not averaged.
-    return dX, dW, db => return dX, dW / times, db / times
-what arrived at the top | At each run arrives what the run behind it has handed down, and not dY.
-    dX = dX + dA @ W.T => dX = dY + dA @ W.T
-the gate of another number | The bend has seen X W + b, and not X.
-    (Z @ W + b > 0) => (Z > 0)
-one report for all | The runs have read different X, so their reports differ: none can stand for all.
-    dW = dW + Z.T @ dA => dW = times * Z.T @ dA
-what came out of a run | A map's slope needs what it has read, and not what came out behind it.
-    Z = read[times - 1 - t] => Z = [*read, X][times - t]
-handed on too early | W and b hear what arrives at their run. Here it was handed on first, and they heard the new one.
-    handed_on_first
-"""
+VARIANTS = (from_the_end, with_lists)
+MISTAKES = (
+    Mistake("in the order of the way up", "The way back begins with the last run, so it needs first what the last run "
+        "has read.", {"read[times - 1 - t]": "read[t]"}),
+    Mistake("the bias hears once", "b is read in every run, and each run has a report. Only one of them is returned.",
+        {"db = db + dA": "db = dA"}),
+    Mistake("the map hears once", "W is read in every run, and each run has a report. Only one of them is returned.",
+        {"dW = dW + Z.T": "dW = Z.T"}),
+    Mistake("without the copy", "X goes around the block, too: what arrives is handed on, and what came through the "
+        "map is added.", {"dX = dX + dA @": "dX = dA @"}),
+    Mistake("the first input for all", "Each run has read an X of its own.", {"read[times - 1 - t]": "read[0]"}),
+    Mistake("the last input for all", "Each run has read an X of its own.", {"read[times - 1 - t]": "read[-1]"}),
+    Mistake("no bend on the way back", "Where the bend gave zero, no slope passes.",
+        {"dA = dX * (Z @ W + b > 0)": "dA = dX"}),
+    Mistake("the map is not turned", "On the way back the map is transposed.", {"dA @ W.T": "dA @ W"}),
+    Mistake("a mean over the runs", "The reports are added, not averaged.",
+        {"return dX, dW, db": "return dX, dW / times, db / times"}),
+    Mistake("what arrived at the top", "At each run arrives what the run behind it has handed down, and not dY.",
+        {"dX = dX + dA @ W.T": "dX = dY + dA @ W.T"}),
+    Mistake("the gate of another number", "The bend has seen X W + b, and not X.", {"(Z @ W + b > 0)": "(Z > 0)"}),
+    Mistake("one report for all", "The runs have read different X, so their reports differ: none can stand for all.",
+        {"dW = dW + Z.T @ dA": "dW = times * Z.T @ dA"}),
+    Mistake("what came out of a run", "A map's slope needs what it has read, and not what came out behind it.",
+        {"Z = read[times - 1 - t]": "Z = [*read, X][times - t]"}),
+    Mistake("handed on too early", "W and b hear what arrives at their run. Here it was handed on first, and they "
+        "heard the new one.", handed_on_first),
+)  # fmt: skip

@@ -19,6 +19,7 @@ with a reason, not a law. A wrong choice is quiet: with rate 0.001 and decay 0.1
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -63,49 +64,43 @@ def cases(rng):
     }  # fmt: skip
 
 
-VARIANTS = """
-    by_name
-    step_by_step
-"""
-MISTAKES = """
-decay on biases and norms | Biases, gains and shifts decayed, too. A gain belongs at one; a bias has no size to tame.
-    decays = W.ndim > 1 and name not in ("embed", "places") => decays = name not in ("embed", "places")
-decay on tables | The tables decayed, too: a row would fade while its token is not seen.
-    decays = W.ndim > 1 and name not in ("embed", "places") => decays = W.ndim > 1
-everything decays | Everything decayed. Maps should; vectors and tables should not.
-    if decays else 1.0 => if True else 1.0
-nothing decays | Nothing decayed. The maps should.
-    if decays else 1.0 => if False else 1.0
-the other way round | The maps were spared, and the rest decayed.
-    if decays else 1.0 => if not decays else 1.0
-decay without the rate | The share lost at a step is rate times decay.
-    (1 - rate * decay) ** steps => (1 - decay) ** steps
-one step | That is one step, however many there are.
-    (1 - rate * decay) ** steps => (1 - rate * decay)
-steps added up | Each step takes a share of what is left, so the shares multiply.
-    (1 - rate * decay) ** steps => (1 - rate * decay * steps)
-the squares | The root is missing.
-    np.sqrt((W**2).sum()) => (W**2).sum()
-the root of the mean | The length is the root of the sum of the squares, not of their mean.
-    np.sqrt((W**2).sum()) => np.sqrt((W**2).mean())
-the share that is left | That is the share of each that is left. Asked for is its length.
-    left.append(factor * np.sqrt((W**2).sum())) => left.append(factor)
-decay on biases | The biases decayed, too. A bias has no size to tame.
-    if decays else 1.0 => if decays or name[0] == "b" else 1.0
-decay on norms | Gains and shifts decayed, too. A gain belongs at one, and not at zero.
-    if decays else 1.0 => if decays or name in ("gain", "shift") else 1.0
-the limit of small steps | An exponential is what many small steps come to. These are `steps` steps, each of which
-  keeps its share.
-    (1 - rate * decay) ** steps => np.exp(-rate * decay * steps)
-in the order of the alphabet | The parameters stand in the order of the dict.
-    in parameters.items() => in sorted(parameters.items())
-the largest singular value | That is how much the map can make a vector longer. Asked for is the root of the sum of all
-  squares.
-    np.sqrt((W**2).sum()) => np.linalg.norm(W, 2)
-absolute values were added | The absolute values were added up. The length is the root of the sum of squares.
-    np.sqrt((W**2).sum()) => np.abs(W).sum()
-what was lost | That is what each parameter has lost.
-    left.append(factor * np.sqrt((W**2).sum())) => left.append((1 - factor) * np.sqrt((W**2).sum()))
-the decay without its factor | The rate alone was taken off; the decay was not multiplied with it.
-    (1 - rate * decay) ** steps => (1 - rate) ** steps
-"""
+VARIANTS = (by_name, step_by_step)
+MISTAKES = (
+    Mistake("decay on biases and norms", "Biases, gains and shifts decayed, too. A gain belongs at one; a bias has no "
+        "size to tame.",
+        {'decays = W.ndim > 1 and name not in ("embed", "places")': 'decays = name not in ("embed", "places")'}),
+    Mistake("decay on tables", "The tables decayed, too: a row would fade while its token is not seen.",
+        {'decays = W.ndim > 1 and name not in ("embed", "places")': "decays = W.ndim > 1"}),
+    Mistake("everything decays", "Everything decayed. Maps should; vectors and tables should not.",
+        {"if decays else 1.0": "if True else 1.0"}),
+    Mistake("nothing decays", "Nothing decayed. The maps should.", {"if decays else 1.0": "if False else 1.0"}),
+    Mistake("the other way round", "The maps were spared, and the rest decayed.",
+        {"if decays else 1.0": "if not decays else 1.0"}),
+    Mistake("decay without the rate", "The share lost at a step is rate times decay.",
+        {"(1 - rate * decay) ** steps": "(1 - decay) ** steps"}),
+    Mistake("one step", "That is one step, however many there are.",
+        {"(1 - rate * decay) ** steps": "(1 - rate * decay)"}),
+    Mistake("steps added up", "Each step takes a share of what is left, so the shares multiply.",
+        {"(1 - rate * decay) ** steps": "(1 - rate * decay * steps)"}),
+    Mistake("the squares", "The root is missing.", {"np.sqrt((W**2).sum())": "(W**2).sum()"}),
+    Mistake("the root of the mean", "The length is the root of the sum of the squares, not of their mean.",
+        {"np.sqrt((W**2).sum())": "np.sqrt((W**2).mean())"}),
+    Mistake("the share that is left", "That is the share of each that is left. Asked for is its length.",
+        {"left.append(factor * np.sqrt((W**2).sum()))": "left.append(factor)"}),
+    Mistake("decay on biases", "The biases decayed, too. A bias has no size to tame.",
+        {"if decays else 1.0": 'if decays or name[0] == "b" else 1.0'}),
+    Mistake("decay on norms", "Gains and shifts decayed, too. A gain belongs at one, and not at zero.",
+        {"if decays else 1.0": 'if decays or name in ("gain", "shift") else 1.0'}),
+    Mistake("the limit of small steps", "An exponential is what many small steps come to. These are `steps` steps, "
+        "each of which keeps its share.", {"(1 - rate * decay) ** steps": "np.exp(-rate * decay * steps)"}),
+    Mistake("in the order of the alphabet", "The parameters stand in the order of the dict.",
+        {"in parameters.items()": "in sorted(parameters.items())"}),
+    Mistake("the largest singular value", "That is how much the map can make a vector longer. Asked for is the root "
+        "of the sum of all squares.", {"np.sqrt((W**2).sum())": "np.linalg.norm(W, 2)"}),
+    Mistake("absolute values were added", "The absolute values were added up. The length is the root of the sum of "
+        "squares.", {"np.sqrt((W**2).sum())": "np.abs(W).sum()"}),
+    Mistake("what was lost", "That is what each parameter has lost.",
+        {"left.append(factor * np.sqrt((W**2).sum()))": "left.append((1 - factor) * np.sqrt((W**2).sum()))"}),
+    Mistake("the decay without its factor", "The rate alone was taken off; the decay was not multiplied with it.",
+        {"(1 - rate * decay) ** steps": "(1 - rate) ** steps"}),
+)  # fmt: skip

@@ -16,6 +16,8 @@ the shift, the last place would be as easy as the others. Padding would not be a
 place costs nothing, and tells more than the mean of them.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 CHOICES = (
     "the scores see the words behind them: no mask",
     "the target is the input: no shift",
@@ -29,11 +31,8 @@ def answer():
 
 
 CHOICES = CHOICES
-MISTAKES = """
-no shift | Then the answer stands at the place itself, at the last one as well.
-    = CHOICES[1]
-padding | Padding makes a mean small, not the loss at a place. And full rows have none.
-    = CHOICES[2]
-the same batches | Then sentences held out would cost more than those that are trained on.
-    = CHOICES[3]
-"""
+MISTAKES = (
+    Mistake("no shift", "Then the answer stands at the place itself, at the last one as well.", CHOICES[1]),
+    Mistake("padding", "Padding makes a mean small, not the loss at a place. And full rows have none.", CHOICES[2]),
+    Mistake("the same batches", "Then sentences held out would cost more than those that are trained on.", CHOICES[3]),
+)  # fmt: skip

@@ -17,6 +17,8 @@ do than the others. For a window of at most c + 1 tokens each worker hears only 
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def window_ring(p, c, w):
     """Whose keys each worker uses at each tick, -1 for none; (ticks, p)."""
@@ -63,33 +65,29 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    token_by_token
-    1 + (w + c - 2) // c => 1 + int(np.ceil((w - 1) / c))
-    np.where(t <= r, r - t, -1) => np.maximum(r - t, -1)
-"""
-MISTAKES = """
-the keys that stand behind | Keys that came around from the end of the text stand behind all queries, and nobody sees
-  them: -1.
-    the_keys_behind_too
-as many ticks as workers | Behind the window nobody has anything to compute; these ticks are left off.
-    ticks = min(p, 1 + (w + c - 2) // c) => ticks = p
-empty ticks are kept | Ticks at which nobody computes are left off at the end.
-    empty_ticks_too
-a tile too few | The first query of a piece looks back w - 1 tokens beyond its own piece. Any tile that this touches
-  counts, also by one token.
-    1 + (w + c - 2) // c => (w + c - 1) // c
-the window beside the token | The token itself is one of the w, so a query looks back at w - 1 others.
-    (w + c - 2) // c => (w + c - 1) // c
-the ring turned around | Keys go to worker r + 1, so worker r meets those of r - 1 first.
-    the_other_direction
-    np.where(t <= r, r - t, -1) => np.where(r + t < p, r + t, -1)
-counted from one | The first worker is worker 0.
-    np.where(t <= r, r - t, -1) => np.where(t <= r, r - t + 1, -1)
-its own keys are left out | At the first tick each worker computes with its own keys.
-    np.arange(ticks)[:, None] => np.arange(1, ticks)[:, None]
-the tick in place of the worker | Asked for is whose keys it has.
-    np.where(t <= r, r - t, -1) => np.where(t <= r, t + 0 * r, -1)
-which have to compute | True and False say who computes. Asked for is with whose keys.
-    np.where(t <= r, r - t, -1) => (t <= r)
-"""
+VARIANTS = (
+    token_by_token,
+    {"1 + (w + c - 2) // c": "1 + int(np.ceil((w - 1) / c))"},
+    {"np.where(t <= r, r - t, -1)": "np.maximum(r - t, -1)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the keys that stand behind", "Keys that came around from the end of the text stand behind all queries, "
+        "and nobody sees them: -1.", the_keys_behind_too),
+    Mistake("as many ticks as workers", "Behind the window nobody has anything to compute; these ticks are left off.",
+        {"ticks = min(p, 1 + (w + c - 2) // c)": "ticks = p"}),
+    Mistake("empty ticks are kept", "Ticks at which nobody computes are left off at the end.", empty_ticks_too),
+    Mistake("a tile too few", "The first query of a piece looks back w - 1 tokens beyond its own piece. Any tile that "
+        "this touches counts, also by one token.", {"1 + (w + c - 2) // c": "(w + c - 1) // c"}),
+    Mistake("the window beside the token", "The token itself is one of the w, so a query looks back at w - 1 others.",
+        {"(w + c - 2) // c": "(w + c - 1) // c"}),
+    Mistake("the ring turned around", "Keys go to worker r + 1, so worker r meets those of r - 1 first.",
+        the_other_direction, {"np.where(t <= r, r - t, -1)": "np.where(r + t < p, r + t, -1)"}),
+    Mistake("counted from one", "The first worker is worker 0.",
+        {"np.where(t <= r, r - t, -1)": "np.where(t <= r, r - t + 1, -1)"}),
+    Mistake("its own keys are left out", "At the first tick each worker computes with its own keys.",
+        {"np.arange(ticks)[:, None]": "np.arange(1, ticks)[:, None]"}),
+    Mistake("the tick in place of the worker", "Asked for is whose keys it has.",
+        {"np.where(t <= r, r - t, -1)": "np.where(t <= r, t + 0 * r, -1)"}),
+    Mistake("which have to compute", "True and False say who computes. Asked for is with whose keys.",
+        {"np.where(t <= r, r - t, -1)": "(t <= r)"}),
+)  # fmt: skip

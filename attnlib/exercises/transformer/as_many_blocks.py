@@ -14,6 +14,8 @@ As many parameters do not mean as much work: in the two stacks a word passes eit
 word meets about half of the parameters. In the one stack every word meets all of them.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 BLOCKS, ATTENTION, NETWORK = 6, 4, 8
 
 
@@ -23,25 +25,24 @@ def answer():
 
 
 WITHIN = 0.01
-MISTAKES = """
-the blocks counted | That is the number of blocks. Those of the decoder have one more attention.
-    = 2 * BLOCKS
-blocks of the larger kind | A GPT reads no memory: its blocks have one attention, as the encoder's.
-    = BLOCKS * (3 * ATTENTION + 2 * NETWORK) / (2 * ATTENTION + NETWORK)
-the decoder alone | The encoder's parameters count, too.
-    = BLOCKS * (2 * ATTENTION + NETWORK) / (ATTENTION + NETWORK)
-one more matrix | Cross-attention has four matrices, as attention has: queries, keys, values and output.
-    = BLOCKS * (2 * ATTENTION + 2 * NETWORK + 1) / (ATTENTION + NETWORK)
-two matrices for the memory | Cross-attention has four matrices: those for queries and output are its own, too.
-    = BLOCKS * (2 * ATTENTION + 2 * NETWORK + 2) / (ATTENTION + NETWORK)
-attention in both | That is a third more than twelve. Only the decoder's six blocks read a memory.
-    = 2 * BLOCKS * (2 * ATTENTION + NETWORK) / (ATTENTION + NETWORK)
-in units of d² | That is the number of parameters, divided by d². A block has 12 of these.
-    = BLOCKS * (3 * ATTENTION + 2 * NETWORK)
-one stack | That is one of the two stacks.
-    = BLOCKS
-a smaller network | A network that is 4 d wide has two maps of d times 4 d.
-    = BLOCKS * (3 * ATTENTION + NETWORK) / (ATTENTION + NETWORK / 2)
-three matrices of attention | Attention has four matrices: the one behind the heads counts, too.
-    = BLOCKS * (3 * (ATTENTION - 1) + 2 * NETWORK) / (ATTENTION - 1 + NETWORK)
-"""
+MISTAKES = (
+    Mistake("the blocks counted", "That is the number of blocks. Those of the decoder have one more attention.",
+        2 * BLOCKS),
+    Mistake("blocks of the larger kind", "A GPT reads no memory: its blocks have one attention, as the encoder's.",
+        BLOCKS * (3 * ATTENTION + 2 * NETWORK) / (2 * ATTENTION + NETWORK)),
+    Mistake("the decoder alone", "The encoder's parameters count, too.",
+        BLOCKS * (2 * ATTENTION + NETWORK) / (ATTENTION + NETWORK)),
+    Mistake("one more matrix", "Cross-attention has four matrices, as attention has: queries, keys, values and output.",
+        BLOCKS * (2 * ATTENTION + 2 * NETWORK + 1) / (ATTENTION + NETWORK)),
+    Mistake("two matrices for the memory", "Cross-attention has four matrices: those for queries and output are its "
+        "own, too.", BLOCKS * (2 * ATTENTION + 2 * NETWORK + 2) / (ATTENTION + NETWORK)),
+    Mistake("attention in both", "That is a third more than twelve. Only the decoder's six blocks read a memory.",
+        2 * BLOCKS * (2 * ATTENTION + NETWORK) / (ATTENTION + NETWORK)),
+    Mistake("in units of d²", "That is the number of parameters, divided by d². A block has 12 of these.",
+        BLOCKS * (3 * ATTENTION + 2 * NETWORK)),
+    Mistake("one stack", "That is one of the two stacks.", BLOCKS),
+    Mistake("a smaller network", "A network that is 4 d wide has two maps of d times 4 d.",
+        BLOCKS * (3 * ATTENTION + NETWORK) / (ATTENTION + NETWORK / 2)),
+    Mistake("three matrices of attention", "Attention has four matrices: the one behind the heads counts, too.",
+        BLOCKS * (3 * (ATTENTION - 1) + 2 * NETWORK) / (ATTENTION - 1 + NETWORK)),
+)  # fmt: skip

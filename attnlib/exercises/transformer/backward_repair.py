@@ -17,6 +17,7 @@ that it has read, in place of those that have read it.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn, weights
 
 
@@ -73,46 +74,44 @@ def cases(rng):
 
 
 GIVEN = ("P is not transposed", "no copy past the network")
-VARIANTS = """
-    with_jacobians
-    dN - mean - along => dN - mean - N * np.einsum('nd,nd->n', dN, N)[:, None] / N.shape[1]
-"""
-MISTAKES = """
-P is not transposed | Backwards through P the tokens report to those that they have read: P is transposed.
-    P.T @ dZ => P @ dZ
-no copy past the network | Z reaches the loss on two ways. The way around the network hands on a copy.
-    dZ = dY + norm => dZ = norm
-no copy past attention | X reaches the loss on two ways. The way around attention hands on a copy.
-    return dZ + norm => return norm
-the copy past attention comes from the top | What goes around attention is what has arrived at Z, not what arrived at Y.
-    return dZ + norm => return dY + norm
-attention hears only the top | Attention is told what has arrived at Z, and that is more than what arrived at Y.
-    P.T @ dZ => P.T @ dY
-the bend lets everything through | A hidden number that was negative has been set to zero, and learns nothing.
-    dY @ W_2.T * (U @ W_1 > 0) => dY @ W_2.T
-the bend is the wrong way round | Those hidden numbers that were positive pass their gradient on.
-    W_1 > 0 => W_1 < 0
-the network has read the other norm | The network has read the norm of Z.
-    U @ W_1 > 0 => N @ W_1 > 0
-M is not transposed | Backwards through a product its matrix is transposed.
-    @ M.T => @ M
-the norms are left out | Both parts read through a norm, and their gradients go back through it.
-    norm_backward(dA @ W_1.T, U, size_2) => dA @ W_1.T ;; norm_backward(dN, N, size_1) => dN
-the mean passes | A norm does not notice a shift, so the mean of the gradient does not pass.
-    (dN - mean - along) => (dN - along)
-the part along the vector passes | A norm does not notice a longer vector, so the gradient along it
-  does not pass.
-    (dN - mean - along) => (dN - mean)
-not divided by the size | A vector of ten times the size gets a tenth of the gradient.
-    - along) / size => - along)
-the copy past the network comes too late | The copy of dY belongs to dZ: attention must hear it, too.
-    dZ = dY + norm => dZ = norm ;; return dZ + norm => return dY + dZ + norm
-the copy goes through the norm | The way around the network goes around its norm as well.
-    dZ = dY + norm_backward(dA @ W_1.T, => dZ = norm_backward(dY + dA @ W_1.T,
-the bend weighs | The bend lets a gradient pass or not: it multiplies by one or zero, not by the hidden number.
-    (U @ W_1 > 0) => np.maximum(U @ W_1, 0)
-the norm of X in both | The norm in front of the network is that of Z, with a vector and a size of its own.
-    dA @ W_1.T, U, size_2 => dA @ W_1.T, N, size_1
-the sizes are exchanged | Each norm has divided by its own size.
-    dA @ W_1.T, U, size_2 => dA @ W_1.T, U, size_1 ;; dN, N, size_1 => dN, N, size_2
-"""
+VARIANTS = (
+    with_jacobians,
+    {"dN - mean - along": "dN - mean - N * np.einsum('nd,nd->n', dN, N)[:, None] / N.shape[1]"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("P is not transposed", "Backwards through P the tokens report to those that they have read: P is "
+        "transposed.", {"P.T @ dZ": "P @ dZ"}),
+    Mistake("no copy past the network", "Z reaches the loss on two ways. The way around the network hands on a copy.",
+        {"dZ = dY + norm": "dZ = norm"}),
+    Mistake("no copy past attention", "X reaches the loss on two ways. The way around attention hands on a copy.",
+        {"return dZ + norm": "return norm"}),
+    Mistake("the copy past attention comes from the top", "What goes around attention is what has arrived at Z, not "
+        "what arrived at Y.", {"return dZ + norm": "return dY + norm"}),
+    Mistake("attention hears only the top", "Attention is told what has arrived at Z, and that is more than what "
+        "arrived at Y.", {"P.T @ dZ": "P.T @ dY"}),
+    Mistake("the bend lets everything through", "A hidden number that was negative has been set to zero, and learns "
+        "nothing.", {"dY @ W_2.T * (U @ W_1 > 0)": "dY @ W_2.T"}),
+    Mistake("the bend is the wrong way round", "Those hidden numbers that were positive pass their gradient on.",
+        {"W_1 > 0": "W_1 < 0"}),
+    Mistake("the network has read the other norm", "The network has read the norm of Z.",
+        {"U @ W_1 > 0": "N @ W_1 > 0"}),
+    Mistake("M is not transposed", "Backwards through a product its matrix is transposed.", {"@ M.T": "@ M"}),
+    Mistake("the norms are left out", "Both parts read through a norm, and their gradients go back through it.",
+        {"norm_backward(dA @ W_1.T, U, size_2)": "dA @ W_1.T", "norm_backward(dN, N, size_1)": "dN"}),
+    Mistake("the mean passes", "A norm does not notice a shift, so the mean of the gradient does not pass.",
+        {"(dN - mean - along)": "(dN - along)"}),
+    Mistake("the part along the vector passes", "A norm does not notice a longer vector, so the gradient along it "
+        "does not pass.", {"(dN - mean - along)": "(dN - mean)"}),
+    Mistake("not divided by the size", "A vector of ten times the size gets a tenth of the gradient.",
+        {"- along) / size": "- along)"}),
+    Mistake("the copy past the network comes too late", "The copy of dY belongs to dZ: attention must hear it, too.",
+        {"dZ = dY + norm": "dZ = norm", "return dZ + norm": "return dY + dZ + norm"}),
+    Mistake("the copy goes through the norm", "The way around the network goes around its norm as well.",
+        {"dZ = dY + norm_backward(dA @ W_1.T,": "dZ = norm_backward(dY + dA @ W_1.T,"}),
+    Mistake("the bend weighs", "The bend lets a gradient pass or not: it multiplies by one or zero, not by the hidden "
+        "number.", {"(U @ W_1 > 0)": "np.maximum(U @ W_1, 0)"}),
+    Mistake("the norm of X in both", "The norm in front of the network is that of Z, with a vector and a size of its "
+        "own.", {"dA @ W_1.T, U, size_2": "dA @ W_1.T, N, size_1"}),
+    Mistake("the sizes are exchanged", "Each norm has divided by its own size.",
+        {"dA @ W_1.T, U, size_2": "dA @ W_1.T, U, size_1", "dN, N, size_1": "dN, N, size_2"}),
+)  # fmt: skip

@@ -20,6 +20,7 @@ is continued with the memory of another. Nothing fails; the model only seems to 
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -84,43 +85,37 @@ def cases(rng):
 
 GIVEN = ("the state stays where it was", "the sum is averaged on the way")
 RETURNS = ("hypotheses", "sums")
-VARIANTS = """
-    by_list
-    read_again
-"""
-MISTAKES = """
-the state stays where it was | The memory was not reordered with the beam: hypotheses go on from the state that
-  stood in
-  their place, not from that of their parent.
-    h[parent] @ A => h @ A
-the sum is averaged on the way | The sum is divided at each step, so that the first tokens count for less and
-  less. A length may
-  divide a finished sum, once.
-    (score[:, None] + log_P).ravel() => (score[:, None] + log_P).ravel() / (step + 1)
-the tokens stay where they were | The tokens that were said must follow their parent, too.
-    said = said[parent] => said = said.copy()
-the beginning is forgotten | The score has lost what was said before the last token.
-    (score[:, None] + log_P).ravel() => (np.minimum(0, np.where(score > -np.inf, 0, score))[:, None] + log_P).ravel()
-no softmax | The scores of the model were added as they are. They become log-probabilities by a log-softmax.
-    log_P = S - np.log(np.exp(S).sum(axis=1, keepdims=True)) => log_P = S
-normalised over the hypotheses | The softmax runs over the vocabulary, the last axis.
-    np.exp(S).sum(axis=1, keepdims=True) => np.exp(S).sum(axis=0, keepdims=True)
-the state forgets | The new state holds the last token alone.
-    np.tanh(h[parent] @ A + E[token]) => np.tanh(E[token])
-the beam begins with copies | All hypotheses begin with the sum zero, so they are copies of each other, and the
-  beam stays as
-  narrow as one.
-    np.where(np.arange(width) == 0, 0.0, -np.inf) => np.zeros(width)
-the mean of a text | The sums were divided by the number of steps. Asked for are the sums.
-    return said, score => return said, score / steps
-the state follows too late | Each state read the token of another before it went to its place.
-    np.tanh(h[parent] @ A + E[token]) => np.tanh(h @ A + E[token])[parent]
-the state of the best for all | All hypotheses go on from the state of the best one. Each has a parent of its own.
-    h[parent] @ A => h[:1] @ A
-one child for each parent | Each hypothesis has kept its own best continuation, so the beam never forks.
-    best = np.argsort(-total, kind="stable")[:width] => best = np.arange(width) * vocab + log_P.argmax(axis=1)
-worst first | The order is turned round. The best stands first.
-    return said, score => return said[::-1], score[::-1]
-read column by column | A row of the table has as many places as there are tokens, so that number is what divides.
-    best // vocab, best % vocab => best % width, best // width
-"""
+VARIANTS = (by_list, read_again)
+MISTAKES = (
+    Mistake("the state stays where it was", "The memory was not reordered with the beam: hypotheses go on from the "
+        "state that stood in their place, not from that of their parent.", {"h[parent] @ A": "h @ A"}),
+    Mistake("the sum is averaged on the way", "The sum is divided at each step, so that the first tokens count for "
+        "less and less. A length may divide a finished sum, once.",
+        {"(score[:, None] + log_P).ravel()": "(score[:, None] + log_P).ravel() / (step + 1)"}),
+    Mistake("the tokens stay where they were", "The tokens that were said must follow their parent, too.",
+        {"said = said[parent]": "said = said.copy()"}),
+    Mistake("the beginning is forgotten", "The score has lost what was said before the last token.",
+        {"(score[:, None] + log_P).ravel()":
+             "(np.minimum(0, np.where(score > -np.inf, 0, score))[:, None] + log_P).ravel()"}),
+    Mistake("no softmax", "The scores of the model were added as they are. They become log-probabilities by a "
+        "log-softmax.", {"log_P = S - np.log(np.exp(S).sum(axis=1, keepdims=True))": "log_P = S"}),
+    Mistake("normalised over the hypotheses", "The softmax runs over the vocabulary, the last axis.",
+        {"np.exp(S).sum(axis=1, keepdims=True)": "np.exp(S).sum(axis=0, keepdims=True)"}),
+    Mistake("the state forgets", "The new state holds the last token alone.",
+        {"np.tanh(h[parent] @ A + E[token])": "np.tanh(E[token])"}),
+    Mistake("the beam begins with copies", "All hypotheses begin with the sum zero, so they are copies of each other, "
+        "and the beam stays as narrow as one.", {"np.where(np.arange(width) == 0, 0.0, -np.inf)": "np.zeros(width)"}),
+    Mistake("the mean of a text", "The sums were divided by the number of steps. Asked for are the sums.",
+        {"return said, score": "return said, score / steps"}),
+    Mistake("the state follows too late", "Each state read the token of another before it went to its place.",
+        {"np.tanh(h[parent] @ A + E[token])": "np.tanh(h @ A + E[token])[parent]"}),
+    Mistake("the state of the best for all", "All hypotheses go on from the state of the best one. Each has a parent "
+        "of its own.", {"h[parent] @ A": "h[:1] @ A"}),
+    Mistake("one child for each parent", "Each hypothesis has kept its own best continuation, so the beam never forks.",
+        {'best = np.argsort(-total, kind="stable")[:width]':
+             "best = np.arange(width) * vocab + log_P.argmax(axis=1)"}),
+    Mistake("worst first", "The order is turned round. The best stands first.",
+        {"return said, score": "return said[::-1], score[::-1]"}),
+    Mistake("read column by column", "A row of the table has as many places as there are tokens, so that number is "
+        "what divides.", {"best // vocab, best % vocab": "best % width, best // width"}),
+)  # fmt: skip

@@ -22,6 +22,8 @@ texts now and then.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def beam_step(score, ended, log_P, width):
     """The best `width`: parent, token and score, each (width,); score, ended (k,), log_P (k, vocab)."""
@@ -117,56 +119,49 @@ def cases(rng):
 
 
 RETURNS = ("parent", "token", "score")
-VARIANTS = """
-    by_list
-    by_products
-    the_last_of_equals_first
-"""
-MISTAKES = """
-what has ended goes on | A hypothesis that had ended was expanded. It competes once, as it is.
-    all_go_on
-what has ended disappears | A hypothesis that had ended is gone. It competes once, as it is.
-    stays = np.where(ended, score, -np.inf)[:, None] => stays = np.full((len(score), 1), -np.inf)
-    only_those_that_go_on
-log-probabilities multiplied | Log-probabilities were multiplied. Probabilities are multiplied; their
-  logarithms are added.
-    score[:, None] + log_P => score[:, None] * log_P
-    score[:, None] + log_P => -score[:, None] * log_P
-worst first | These are the least likely. The best stand first.
-    np.argsort(-table => np.argsort(table
-    np.argsort(-table => np.argsort(np.where(table > -np.inf, table, np.inf)
-one child for each parent | Each hypothesis has kept its own best continuation. All continuations compete with
-  each other.
-    one_of_each
-ranked by the new token alone | The order is that of the last tokens. The sum of the whole beginning decides.
-    by_the_last_step
-the sum of the beginning is missing | What stood before the new token is not in the score.
-    score[:, None] + log_P => log_P
-    table[parent, token] => table[parent, token] - score[parent]
-the mean of the two | The sum was halved. Only the sum is asked for here.
-    score[:, None] + log_P => (score[:, None] + log_P) / 2
-quotient and remainder exchanged | Parent and token are exchanged.
-    return parent, np.where(token == vocab, -1, token), => return np.where(token == vocab, -1, token), parent,
-the best stand last | These are the right ones, in the opposite order.
-    [:width] => [:width][::-1]
-as many as came in | `width` says how many are kept, whatever came in.
-    [:width] => [: len(score)]
-another token for what has ended | What has ended says nothing more: its token is -1.
-    np.where(token == vocab, -1, token) => token
-    np.where(token == vocab, -1, token) => np.where(token == vocab, 0, token)
-    np.where(token == vocab, -1, token) => np.where(token == vocab, vocab - 1, token)
-    np.where(token == vocab, -1, token) => np.where(token == vocab, log_P[parent].argmax(axis=1), token)
-no parent for what has ended | What has ended came from a row as well, its own.
-    return parent, => return np.where(token == vocab, -1, parent),
-what has ended pays again | Nothing is added to the score of what has ended, because it says nothing more.
-    np.where(ended, score, -np.inf) => np.where(ended, score + log_P.max(axis=1), -np.inf)
-what has ended competes many times | It stands in the table once for each token, and may take several places.
-    -np.inf, score[:, None] + log_P) => score[:, None], score[:, None] + log_P)
-        ;; stays = np.where(ended, score, -np.inf) => stays = np.where(ended, -np.inf, -np.inf)
-        ;; np.where(token == vocab, -1, token) => np.where(ended[parent], -1, token)
-ended means going on | Those that have ended were expanded, and the others stay as they are.
-    ended[:, None] => ~ended[:, None] ;; np.where(ended, score => np.where(~ended, score
-    = by_list(score, ~ended, log_P, width)
-a probability was added | To a sum of logarithms a logarithm is added, not the probability itself.
-    score[:, None] + log_P => score[:, None] + np.exp(log_P)
-"""
+VARIANTS = (by_list, by_products, the_last_of_equals_first)
+MISTAKES = (
+    Mistake("what has ended goes on", "A hypothesis that had ended was expanded. It competes once, as it is.",
+        all_go_on),
+    Mistake("what has ended disappears", "A hypothesis that had ended is gone. It competes once, as it is.",
+        {"stays = np.where(ended, score, -np.inf)[:, None]": "stays = np.full((len(score), 1), -np.inf)"},
+        only_those_that_go_on),
+    Mistake("log-probabilities multiplied", "Log-probabilities were multiplied. Probabilities are multiplied; their "
+        "logarithms are added.",
+        {"score[:, None] + log_P": "score[:, None] * log_P"}, {"score[:, None] + log_P": "-score[:, None] * log_P"}),
+    Mistake("worst first", "These are the least likely. The best stand first.",
+        {"np.argsort(-table": "np.argsort(table"},
+        {"np.argsort(-table": "np.argsort(np.where(table > -np.inf, table, np.inf)"}),
+    Mistake("one child for each parent", "Each hypothesis has kept its own best continuation. All continuations "
+        "compete with each other.", one_of_each),
+    Mistake("ranked by the new token alone", "The order is that of the last tokens. The sum of the whole beginning "
+        "decides.", by_the_last_step),
+    Mistake("the sum of the beginning is missing", "What stood before the new token is not in the score.",
+        {"score[:, None] + log_P": "log_P"}, {"table[parent, token]": "table[parent, token] - score[parent]"}),
+    Mistake("the mean of the two", "The sum was halved. Only the sum is asked for here.",
+        {"score[:, None] + log_P": "(score[:, None] + log_P) / 2"}),
+    Mistake("quotient and remainder exchanged", "Parent and token are exchanged.",
+        {"return parent, np.where(token == vocab, -1, token),":
+             "return np.where(token == vocab, -1, token), parent,"}),
+    Mistake("the best stand last", "These are the right ones, in the opposite order.", {"[:width]": "[:width][::-1]"}),
+    Mistake("as many as came in", "`width` says how many are kept, whatever came in.", {"[:width]": "[: len(score)]"}),
+    Mistake("another token for what has ended", "What has ended says nothing more: its token is -1.",
+        {"np.where(token == vocab, -1, token)": "token"},
+        {"np.where(token == vocab, -1, token)": "np.where(token == vocab, 0, token)"},
+        {"np.where(token == vocab, -1, token)": "np.where(token == vocab, vocab - 1, token)"},
+        {"np.where(token == vocab, -1, token)": "np.where(token == vocab, log_P[parent].argmax(axis=1), token)"}),
+    Mistake("no parent for what has ended", "What has ended came from a row as well, its own.",
+        {"return parent,": "return np.where(token == vocab, -1, parent),"}),
+    Mistake("what has ended pays again", "Nothing is added to the score of what has ended, because it says nothing "
+        "more.", {"np.where(ended, score, -np.inf)": "np.where(ended, score + log_P.max(axis=1), -np.inf)"}),
+    Mistake("what has ended competes many times", "It stands in the table once for each token, and may take several "
+        "places.",
+        {"-np.inf, score[:, None] + log_P)": "score[:, None], score[:, None] + log_P)",
+         "stays = np.where(ended, score, -np.inf)": "stays = np.where(ended, -np.inf, -np.inf)",
+         "np.where(token == vocab, -1, token)": "np.where(ended[parent], -1, token)"}),
+    Mistake("ended means going on", "Those that have ended were expanded, and the others stay as they are.",
+        {"ended[:, None]": "~ended[:, None]", "np.where(ended, score": "np.where(~ended, score"},
+        lambda score, ended, log_P, width: by_list(score, ~ended, log_P, width)),
+    Mistake("a probability was added", "To a sum of logarithms a logarithm is added, not the probability itself.",
+        {"score[:, None] + log_P": "score[:, None] + np.exp(log_P)"}),
+)  # fmt: skip

@@ -17,6 +17,7 @@ lost is the line that runs through all blocks. A test: with M and W_2 zero the b
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn, weights
 
 
@@ -57,34 +58,30 @@ def cases(rng):
 
 
 GIVEN = ("attention adds to the normed vectors", "what attention said is forgotten")
-VARIANTS = """
-    token_by_token
-    return Z + H @ W_2 => return X + P @ N @ M + H @ W_2
-"""
-MISTAKES = """
-attention adds to the normed vectors | The first sum starts from the normed vectors: the stream itself is lost.
-    Z = X + P => Z = N + P
-what attention said is forgotten | The last sum starts from what entered the block: what attention said reaches
-  the feed-forward network and goes no further.
-    return Z + => return X +
-no way around the feed-forward network | The last line must add to the stream, not replace it.
-    return Z + H => return H
-the last sum starts from the normed stream | The norm is read by a part and never handed on: the way
-  around goes past it.
-    return Z + H => return norm(Z) + H
-no bend | Negative numbers inside the feed-forward network must become zero.
-    np.maximum(norm(Z) @ W_1, 0) => norm(Z) @ W_1
-no way around attention | Attention must add to the stream, not replace it.
-    Z = X + P => Z = P
-the norm stands behind the sums | That is post-norm: the norm stands in the way of everything that goes around.
-    N = norm(X) => N = X ;; Z = X + P @ N @ M => Z = norm(X + P @ N @ M) ;; norm(Z) @ => Z @
-        ;; return Z + H @ W_2 => return norm(Z + H @ W_2)
-one norm at the end | The norm stands before each part, not behind the block.
-    return Z + H @ W_2 => return norm(Z + H @ W_2)
-the feed-forward network reads the stream itself | It reads through a norm, as attention does.
-    norm(Z) @ W_1 => Z @ W_1
-the feed-forward network reads what entered | It reads the stream as attention has left it.
-    norm(Z) @ W_1 => N @ W_1
-attention reads the stream itself | It reads through a norm.
-    P @ N @ M => P @ X @ M
-"""
+VARIANTS = (token_by_token, {"return Z + H @ W_2": "return X + P @ N @ M + H @ W_2"})
+MISTAKES = (
+    Mistake("attention adds to the normed vectors", "The first sum starts from the normed vectors: the stream itself "
+        "is lost.", {"Z = X + P": "Z = N + P"}),
+    Mistake("what attention said is forgotten", "The last sum starts from what entered the block: what attention said "
+        "reaches the feed-forward network and goes no further.", {"return Z +": "return X +"}),
+    Mistake("no way around the feed-forward network", "The last line must add to the stream, not replace it.",
+        {"return Z + H": "return H"}),
+    Mistake("the last sum starts from the normed stream", "The norm is read by a part and never handed on: the way "
+        "around goes past it.", {"return Z + H": "return norm(Z) + H"}),
+    Mistake("no bend", "Negative numbers inside the feed-forward network must become zero.",
+        {"np.maximum(norm(Z) @ W_1, 0)": "norm(Z) @ W_1"}),
+    Mistake("no way around attention", "Attention must add to the stream, not replace it.", {"Z = X + P": "Z = P"}),
+    Mistake("the norm stands behind the sums", "That is post-norm: the norm stands in the way of everything that goes "
+        "around.",
+        {"N = norm(X)": "N = X",
+         "Z = X + P @ N @ M": "Z = norm(X + P @ N @ M)",
+         "norm(Z) @": "Z @",
+         "return Z + H @ W_2": "return norm(Z + H @ W_2)"}),
+    Mistake("one norm at the end", "The norm stands before each part, not behind the block.",
+        {"return Z + H @ W_2": "return norm(Z + H @ W_2)"}),
+    Mistake("the feed-forward network reads the stream itself", "It reads through a norm, as attention does.",
+        {"norm(Z) @ W_1": "Z @ W_1"}),
+    Mistake("the feed-forward network reads what entered", "It reads the stream as attention has left it.",
+        {"norm(Z) @ W_1": "N @ W_1"}),
+    Mistake("attention reads the stream itself", "It reads through a norm.", {"P @ N @ M": "P @ X @ M"}),
+)  # fmt: skip

@@ -16,6 +16,7 @@ puts every new token at the first place. Nothing raises an error.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -70,31 +71,26 @@ def cases(rng):
 
 
 GIVEN = ("the new token stands at the first place", "its value is turned")
-VARIANTS = """
-    by_complex_numbers
-    the_keys_turned_back
-"""
-MISTAKES = """
-the new token stands at the first place | The new token was turned as if it were the first one, so its distances to
-  all others are wrong.
-    place = len(K) + 1 => place = 1
-its value is turned | The new value was turned. Values are kept as they came: what is fetched carries no place.
-    np.vstack([V, v]) => np.vstack([V, turn(v, place)])
-one place too far | The new token was turned by one place too many: n tokens stand before it, at 1 ... n.
-    place = len(K) + 1 => place = len(K) + 2
-at the place of the last one | The new token was turned as if it stood where the last one stands.
-    place = len(K) + 1 => place = len(K)
-the query is not turned | The query must be turned to its place, too.
-    K @ turn(q, place) => K @ q
-the key is not turned | The new key must be turned to its place before it is kept.
-    np.vstack([K, turn(k, place)]) => np.vstack([K, k])
-the cache is turned again | The kept keys are turned already.
-    K = np.vstack([K, turn(k, place)])
-        => K = np.vstack([*(turn(x, t + 1) for t, x in enumerate(K)), turn(k, place)])
-the new token is forgotten | The new token sees itself, too: its key and value belong with the others.
-    K = np.vstack([K, turn(k, place)]) => pass ;; V = np.vstack([V, v]) => pass
-not scaled | The scores are divided by the root of the width.
-    K @ turn(q, place) / np.sqrt(len(q)) => K @ turn(q, place)
-turned back | The hands turn the wrong way round.
-    a * cos - b * sin, a * sin + b * cos => a * cos + b * sin, b * cos - a * sin
-"""
+VARIANTS = (by_complex_numbers, the_keys_turned_back)
+MISTAKES = (
+    Mistake("the new token stands at the first place", "The new token was turned as if it were the first one, so its "
+        "distances to all others are wrong.", {"place = len(K) + 1": "place = 1"}),
+    Mistake("its value is turned", "The new value was turned. Values are kept as they came: what is fetched carries "
+        "no place.", {"np.vstack([V, v])": "np.vstack([V, turn(v, place)])"}),
+    Mistake("one place too far", "The new token was turned by one place too many: n tokens stand before it, at 1 ... "
+        "n.", {"place = len(K) + 1": "place = len(K) + 2"}),
+    Mistake("at the place of the last one", "The new token was turned as if it stood where the last one stands.",
+        {"place = len(K) + 1": "place = len(K)"}),
+    Mistake("the query is not turned", "The query must be turned to its place, too.", {"K @ turn(q, place)": "K @ q"}),
+    Mistake("the key is not turned", "The new key must be turned to its place before it is kept.",
+        {"np.vstack([K, turn(k, place)])": "np.vstack([K, k])"}),
+    Mistake("the cache is turned again", "The kept keys are turned already.",
+        {"K = np.vstack([K, turn(k, place)])":
+             "K = np.vstack([*(turn(x, t + 1) for t, x in enumerate(K)), turn(k, place)])"}),
+    Mistake("the new token is forgotten", "The new token sees itself, too: its key and value belong with the others.",
+        {"K = np.vstack([K, turn(k, place)])": "pass", "V = np.vstack([V, v])": "pass"}),
+    Mistake("not scaled", "The scores are divided by the root of the width.",
+        {"K @ turn(q, place) / np.sqrt(len(q))": "K @ turn(q, place)"}),
+    Mistake("turned back", "The hands turn the wrong way round.",
+        {"a * cos - b * sin, a * sin + b * cos": "a * cos + b * sin, b * cos - a * sin"}),
+)  # fmt: skip

@@ -16,6 +16,7 @@ the vector lies; `layer_norm` of the package expects it last.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -63,49 +64,42 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    moved
-    by_loop
-    from_the_second
-"""
-MISTAKES = """
-the norm over the columns | The mean was taken over the last axis, the columns of a picture. The vector of a
-  pixel lies along the channels.
-    mean = X.mean(axis=1 => mean = X.mean(axis=-1 ;; X.var(axis=1 => X.var(axis=-1
-the norm over the rows | The mean was taken over the rows of a picture. The vector of a pixel lies along the
-  channels.
-    mean = X.mean(axis=1 => mean = X.mean(axis=2 ;; X.var(axis=1 => X.var(axis=2
-the norm over the batch | Each channel of each pixel was compared with the other pictures: a norm of the
-  batch. A picture's output must not depend on its neighbours.
-    mean = X.mean(axis=1 => mean = X.mean(axis=0 ;; X.var(axis=1 => X.var(axis=0
-the norm over the whole picture | Channels, rows and columns share one mean and one variance. Each pixel has
-  its own.
-    mean = X.mean(axis=1 => mean = X.mean(axis=(1, 2, 3) ;; X.var(axis=1 => X.var(axis=(1, 2, 3)
-the norm of each channel | Each channel was normalised over its pixels, as in instance norm. Here the pixels are
-  apart and the channels together.
-    mean = X.mean(axis=1 => mean = X.mean(axis=(2, 3) ;; X.var(axis=1 => X.var(axis=(2, 3)
-the norm of each channel over the batch | Each channel was normalised over all pixels of all pictures, as in batch
-  norm. Here the pixels are apart and the channels together.
-    mean = X.mean(axis=1 => mean = X.mean(axis=(0, 2, 3) ;; X.var(axis=1 => X.var(axis=(0, 2, 3)
-unbiased variance | The variance was divided by c - 1. Layer normalisation divides by c.
-    X.var(axis=1, keepdims=True) => X.var(axis=1, keepdims=True, ddof=1)
-eps outside the root | eps was added to the standard deviation. It belongs to the variance, under the root.
-    np.sqrt(variance + eps) => (np.sqrt(variance) + eps)
-eps is missing | Without eps a pixel whose channels are equal is divided by zero; the large eps shows it.
-    variance + eps => variance
-divided by the variance | The root is missing: the result has not the variance one.
-    np.sqrt(variance + eps) => (variance + eps)
-the mean stays | The deviation is right, but what it divides is X itself: the mean was not taken away.
-    (X - mean) / => X /
-a root mean square | The mean was taken away nowhere: this is an RMS norm.
-    (X - mean) / => X / ;; X.var(axis=1, keepdims=True) => (X**2).mean(axis=1, keepdims=True)
-gain and shift along the columns | NumPy lines axes up from the right, so gain and shift met the columns of the
-  pictures. They belong to the channels.
-    gain[:, None, None] => gain ;; shift[:, None, None] => shift
-the shift is multiplied by the gain | First times gain, then plus shift.
-    * Y + shift[:, None, None] => * (Y + shift[:, None, None])
-no gain | The gain is missing.
-    gain[:, None, None] * Y => Y
-no shift | The shift is missing.
-     + shift[:, None, None] =>
-"""
+VARIANTS = (moved, by_loop, from_the_second)
+MISTAKES = (
+    Mistake("the norm over the columns", "The mean was taken over the last axis, the columns of a picture. The vector "
+        "of a pixel lies along the channels.",
+        {"mean = X.mean(axis=1": "mean = X.mean(axis=-1", "X.var(axis=1": "X.var(axis=-1"}),
+    Mistake("the norm over the rows", "The mean was taken over the rows of a picture. The vector of a pixel lies "
+        "along the channels.", {"mean = X.mean(axis=1": "mean = X.mean(axis=2", "X.var(axis=1": "X.var(axis=2"}),
+    Mistake("the norm over the batch", "Each channel of each pixel was compared with the other pictures: a norm of "
+        "the batch. A picture's output must not depend on its neighbours.",
+        {"mean = X.mean(axis=1": "mean = X.mean(axis=0", "X.var(axis=1": "X.var(axis=0"}),
+    Mistake("the norm over the whole picture", "Channels, rows and columns share one mean and one variance. Each "
+        "pixel has its own.",
+        {"mean = X.mean(axis=1": "mean = X.mean(axis=(1, 2, 3)", "X.var(axis=1": "X.var(axis=(1, 2, 3)"}),
+    Mistake("the norm of each channel", "Each channel was normalised over its pixels, as in instance norm. Here the "
+        "pixels are apart and the channels together.",
+        {"mean = X.mean(axis=1": "mean = X.mean(axis=(2, 3)", "X.var(axis=1": "X.var(axis=(2, 3)"}),
+    Mistake("the norm of each channel over the batch", "Each channel was normalised over all pixels of all pictures, "
+        "as in batch norm. Here the pixels are apart and the channels together.",
+        {"mean = X.mean(axis=1": "mean = X.mean(axis=(0, 2, 3)", "X.var(axis=1": "X.var(axis=(0, 2, 3)"}),
+    Mistake("unbiased variance", "The variance was divided by c - 1. Layer normalisation divides by c.",
+        {"X.var(axis=1, keepdims=True)": "X.var(axis=1, keepdims=True, ddof=1)"}),
+    Mistake("eps outside the root", "eps was added to the standard deviation. It belongs to the variance, under the "
+        "root.", {"np.sqrt(variance + eps)": "(np.sqrt(variance) + eps)"}),
+    Mistake("eps is missing", "Without eps a pixel whose channels are equal is divided by zero; the large eps shows "
+        "it.", {"variance + eps": "variance"}),
+    Mistake("divided by the variance", "The root is missing: the result has not the variance one.",
+        {"np.sqrt(variance + eps)": "(variance + eps)"}),
+    Mistake("the mean stays", "The deviation is right, but what it divides is X itself: the mean was not taken away.",
+        {"(X - mean) /": "X /"}),
+    Mistake("a root mean square", "The mean was taken away nowhere: this is an RMS norm.",
+        {"(X - mean) /": "X /", "X.var(axis=1, keepdims=True)": "(X**2).mean(axis=1, keepdims=True)"}),
+    Mistake("gain and shift along the columns", "NumPy lines axes up from the right, so gain and shift met the "
+        "columns of the pictures. They belong to the channels.",
+        {"gain[:, None, None]": "gain", "shift[:, None, None]": "shift"}),
+    Mistake("the shift is multiplied by the gain", "First times gain, then plus shift.",
+        {"* Y + shift[:, None, None]": "* (Y + shift[:, None, None])"}),
+    Mistake("no gain", "The gain is missing.", {"gain[:, None, None] * Y": "Y"}),
+    Mistake("no shift", "The shift is missing.", {"+ shift[:, None, None]": ""}),
+)  # fmt: skip

@@ -15,6 +15,8 @@ With d 512, d_hidden 2,048, six blocks each and 37,000 tokens this is the base m
 says 65. Twelve blocks of an encoder would have 57 million, so the figure tells which of the two it was.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def count_translator(n_encoder, n_decoder, d, d_hidden, vocab):
     """Numbers in the matrices of an encoder-decoder with one shared table."""
@@ -40,26 +42,25 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    part_by_part
-    return n_encoder * (attention + network) + n_decoder * (2 * attention + network) + vocab * d
-        => return d * (4 * d * (n_encoder + 2 * n_decoder) + 2 * d_hidden * (n_encoder + n_decoder) + vocab)
-"""
-MISTAKES = """
-the second attention is forgotten | A block of the decoder also looks at the source: it has two attentions.
-    (2 * attention + network) => (attention + network)
-the encoder has it, too | The second attention is in the decoder alone.
-    n_encoder * (attention => n_encoder * (2 * attention
-the output projections are forgotten | An attention has four matrices: the fourth mixes the heads.
-    4 * d * d => 3 * d * d
-the way back is forgotten | A feed-forward network has two matrices: out, and back.
-    network = 2 * d * d_hidden => network = d * d_hidden
-the table is forgotten | The shared table has vocab times d numbers.
-     + vocab * d =>
-the table is counted twice | One table serves as embedding and as scores: it is counted once.
-    vocab * d => 2 * vocab * d
-the table is counted three times | Source, target and scores share one table: it is counted once.
-    vocab * d => 3 * vocab * d
-the network is four times as wide as d | The inner width is given: it need not be 4 d.
-    network = 2 * d * d_hidden => network = 8 * d * d
-"""
+VARIANTS = (
+    part_by_part,
+    {"return n_encoder * (attention + network) + n_decoder * (2 * attention + network) + vocab * d":
+         "return d * (4 * d * (n_encoder + 2 * n_decoder) + 2 * d_hidden * (n_encoder + n_decoder) + vocab)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the second attention is forgotten", "A block of the decoder also looks at the source: it has two "
+        "attentions.", {"(2 * attention + network)": "(attention + network)"}),
+    Mistake("the encoder has it, too", "The second attention is in the decoder alone.",
+        {"n_encoder * (attention": "n_encoder * (2 * attention"}),
+    Mistake("the output projections are forgotten", "An attention has four matrices: the fourth mixes the heads.",
+        {"4 * d * d": "3 * d * d"}),
+    Mistake("the way back is forgotten", "A feed-forward network has two matrices: out, and back.",
+        {"network = 2 * d * d_hidden": "network = d * d_hidden"}),
+    Mistake("the table is forgotten", "The shared table has vocab times d numbers.", {"+ vocab * d": ""}),
+    Mistake("the table is counted twice", "One table serves as embedding and as scores: it is counted once.",
+        {"vocab * d": "2 * vocab * d"}),
+    Mistake("the table is counted three times", "Source, target and scores share one table: it is counted once.",
+        {"vocab * d": "3 * vocab * d"}),
+    Mistake("the network is four times as wide as d", "The inner width is given: it need not be 4 d.",
+        {"network = 2 * d * d_hidden": "network = 8 * d * d"}),
+)  # fmt: skip

@@ -16,6 +16,8 @@ decodes token by token shows � where a model that writes Greek is right.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def decode(numbers, store, starts):
     """The bytes of the text; special tokens have none."""
@@ -95,31 +97,22 @@ def cases(rng):
     return {name: (np.array(text), store, starts) for name, text in texts.items()}
 
 
-VARIANTS = """
-    by_index
-    byte_by_byte
-"""
-MISTAKES = """
-a space lost in decoding | A space is missing that was part of a token. Tokens bring their own spaces, so nothing is
-  taken away, at the edges of a text neither.
-    without_spaces
-    without_the_first_space
-    trimmed
-a space between tokens | There are spaces between the tokens. Tokens bring their own.
-    with_spaces
-each token decoded by itself | A character whose bytes lie in two tokens is lost. Join the bytes first; they are the
-  text.
-    token_by_token
-    shown_as_unknown
-stopped at a special token | A special token says nothing, but the text may go on behind it.
-    up_to_a_special_token
-one byte too many | Each token ends before starts[t + 1].
-    : starts[t + 1]] => : starts[t + 1] + 1]
-the tokens from the end | The text is told backwards.
-    for t in numbers => for t in numbers[::-1]
-each token once | A token that comes again must be told again.
-    for t in numbers => for t in dict.fromkeys(numbers.tolist())
-the last token is no special one | There is one entry more in `starts` than there are tokens, so the last ordinary token
-  is not special.
-    len(starts) - 1 => len(starts) - 2
-"""
+VARIANTS = (by_index, byte_by_byte)
+MISTAKES = (
+    Mistake("a space lost in decoding", "A space is missing that was part of a token. Tokens bring their own spaces, "
+        "so nothing is taken away, at the edges of a text neither.",
+        without_spaces, without_the_first_space, trimmed),
+    Mistake("a space between tokens", "There are spaces between the tokens. Tokens bring their own.", with_spaces),
+    Mistake("each token decoded by itself", "A character whose bytes lie in two tokens is lost. Join the bytes first; "
+        "they are the text.",
+        token_by_token, shown_as_unknown),
+    Mistake("stopped at a special token", "A special token says nothing, but the text may go on behind it.",
+        up_to_a_special_token),
+    Mistake("one byte too many", "Each token ends before starts[t + 1].",
+        {": starts[t + 1]]": ": starts[t + 1] + 1]"}),
+    Mistake("the tokens from the end", "The text is told backwards.", {"for t in numbers": "for t in numbers[::-1]"}),
+    Mistake("each token once", "A token that comes again must be told again.",
+        {"for t in numbers": "for t in dict.fromkeys(numbers.tolist())"}),
+    Mistake("the last token is no special one", "There is one entry more in `starts` than there are tokens, so the "
+        "last ordinary token is not special.", {"len(starts) - 1": "len(starts) - 2"}),
+)  # fmt: skip

@@ -20,6 +20,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -81,52 +82,48 @@ def cases(rng):
 
 
 GIVEN = ("padding of the source is seen", "the source is read up to the same place")
-VARIANTS = """
-    text_by_text
-    words = real[:, None] => words = np.repeat(real[:, None], X.shape[1], axis=1)
-"""
-MISTAKES = """
-padding of the source is seen | Padding takes part in what is read, so a sentence depends on its neighbours.
-    words = real[:, None] => words = np.ones_like(real)[:, None]
-the source is read up to the same place | A word of the target reads only as many words of the source as have
-  been said. The whole source is there from the start.
-    H @ W_V, words) => H @ W_V, words & np.tri(X.shape[1], H.shape[1], dtype=bool))
-the target reads itself | Cross-attention reads its own sequence: keys and values must come from the memory.
-    H @ W_K, H @ W_V, words) => norm(Z) @ W_K, norm(Z) @ W_V, past)
-the target reads itself and its future | Cross-attention reads its own sequence, and all of it: keys and
-  values must come from the memory.
-    H @ W_K, H @ W_V, words) => norm(Z) @ W_K, norm(Z) @ W_V, True)
-the future is seen | Within the target a word sees those that come after it.
-    past = np.tri(X.shape[1], dtype=bool) => past = np.ones(2 * X.shape[1:2], dtype=bool)
-the queries have not heard the target | Cross-attention must ask with what self-attention has left,
-  not with the words as they came in.
-    norm(Z) @ W_Q => N @ W_Q
-what self-attention said is forgotten | The second sum starts from what entered the block.
-    C = Z + => C = X +
-no way around cross-attention | Cross-attention must add to the stream, not replace it.
-    C = Z + => C =
-the memory is normed again | The encoder's last norm has done this. A decoder reads the memory as it is.
-    H @ W_K, H @ W_V => norm(H) @ W_K, norm(H) @ W_V
-the queries are not normed | Cross-attention reads the stream through a norm.
-    norm(Z) @ W_Q => Z @ W_Q
-the network has not heard what was read | The last part reads the stream as cross-attention has left it.
-    norm(C) @ W_1 => norm(Z) @ W_1
-no way around the network | The last line must add to the stream, not replace it.
-    return C + => return
-the network adds to what self-attention left | What was read in the source is forgotten at the last sum.
-    return C + => return Z +
-only padding is read | The mask of the source is turned round: its words are hidden, and its padding is read.
-    words = real[:, None] => words = ~real[:, None]
-padding has zeros for a memory | A key of zeros has a score of zero, and so a weight. Padding must be hidden.
-    words = real[:, None] => words = np.ones_like(real)[:, None]; H = H * real[..., None]
-a hidden score of zero | Hidden scores were set to zero, which is a score like any other.
-    P = np.exp(S - S.max(axis=-1, keepdims=True)) * mask => S = S * mask; P = np.exp(S - S.max(axis=-1, keepdims=True))
-weights not divided again | Weights were hidden behind the softmax, so those that are left sum to less than one.
-    keepdims=True)) * mask => keepdims=True)) ;; keepdims=True) @ V => keepdims=True) * mask @ V
-the triangle is transposed | A word of the target sees itself and what comes after it, not what came before.
-    past = np.tri(X.shape[1], dtype=bool) => past = np.tri(X.shape[1], dtype=bool).T
-a word does not see itself | The triangle ends one place before the diagonal, so the first word has nothing to read.
-    past = np.tri(X.shape[1], dtype=bool) => past = np.tri(X.shape[1], k=-1, dtype=bool)
-the network is not normed | The last part reads the stream through a norm, too.
-    norm(C) @ W_1 => C @ W_1
-"""
+VARIANTS = (text_by_text, {"words = real[:, None]": "words = np.repeat(real[:, None], X.shape[1], axis=1)"})
+MISTAKES = (
+    Mistake("padding of the source is seen", "Padding takes part in what is read, so a sentence depends on its "
+        "neighbours.", {"words = real[:, None]": "words = np.ones_like(real)[:, None]"}),
+    Mistake("the source is read up to the same place", "A word of the target reads only as many words of the source "
+        "as have been said. The whole source is there from the start.",
+        {"H @ W_V, words)": "H @ W_V, words & np.tri(X.shape[1], H.shape[1], dtype=bool))"}),
+    Mistake("the target reads itself", "Cross-attention reads its own sequence: keys and values must come from the "
+        "memory.", {"H @ W_K, H @ W_V, words)": "norm(Z) @ W_K, norm(Z) @ W_V, past)"}),
+    Mistake("the target reads itself and its future", "Cross-attention reads its own sequence, and all of it: keys "
+        "and values must come from the memory.", {"H @ W_K, H @ W_V, words)": "norm(Z) @ W_K, norm(Z) @ W_V, True)"}),
+    Mistake("the future is seen", "Within the target a word sees those that come after it.",
+        {"past = np.tri(X.shape[1], dtype=bool)": "past = np.ones(2 * X.shape[1:2], dtype=bool)"}),
+    Mistake("the queries have not heard the target", "Cross-attention must ask with what self-attention has left, not "
+        "with the words as they came in.", {"norm(Z) @ W_Q": "N @ W_Q"}),
+    Mistake("what self-attention said is forgotten", "The second sum starts from what entered the block.",
+        {"C = Z +": "C = X +"}),
+    Mistake("no way around cross-attention", "Cross-attention must add to the stream, not replace it.",
+        {"C = Z +": "C ="}),
+    Mistake("the memory is normed again", "The encoder's last norm has done this. A decoder reads the memory as it is.",
+        {"H @ W_K, H @ W_V": "norm(H) @ W_K, norm(H) @ W_V"}),
+    Mistake("the queries are not normed", "Cross-attention reads the stream through a norm.",
+        {"norm(Z) @ W_Q": "Z @ W_Q"}),
+    Mistake("the network has not heard what was read", "The last part reads the stream as cross-attention has left it.",
+        {"norm(C) @ W_1": "norm(Z) @ W_1"}),
+    Mistake("no way around the network", "The last line must add to the stream, not replace it.",
+        {"return C +": "return"}),
+    Mistake("the network adds to what self-attention left", "What was read in the source is forgotten at the last sum.",
+        {"return C +": "return Z +"}),
+    Mistake("only padding is read", "The mask of the source is turned round: its words are hidden, and its padding is "
+        "read.", {"words = real[:, None]": "words = ~real[:, None]"}),
+    Mistake("padding has zeros for a memory", "A key of zeros has a score of zero, and so a weight. Padding must be "
+        "hidden.", {"words = real[:, None]": "words = np.ones_like(real)[:, None]; H = H * real[..., None]"}),
+    Mistake("a hidden score of zero", "Hidden scores were set to zero, which is a score like any other.",
+        {"P = np.exp(S - S.max(axis=-1, keepdims=True)) * mask":
+             "S = S * mask; P = np.exp(S - S.max(axis=-1, keepdims=True))"}),
+    Mistake("weights not divided again", "Weights were hidden behind the softmax, so those that are left sum to less "
+        "than one.", {"keepdims=True)) * mask": "keepdims=True))", "keepdims=True) @ V": "keepdims=True) * mask @ V"}),
+    Mistake("the triangle is transposed", "A word of the target sees itself and what comes after it, not what came "
+        "before.", {"past = np.tri(X.shape[1], dtype=bool)": "past = np.tri(X.shape[1], dtype=bool).T"}),
+    Mistake("a word does not see itself", "The triangle ends one place before the diagonal, so the first word has "
+        "nothing to read.", {"past = np.tri(X.shape[1], dtype=bool)": "past = np.tri(X.shape[1], k=-1, dtype=bool)"}),
+    Mistake("the network is not normed", "The last part reads the stream through a norm, too.",
+        {"norm(C) @ W_1": "C @ W_1"}),
+)  # fmt: skip

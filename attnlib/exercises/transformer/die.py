@@ -17,6 +17,8 @@ possible is a leak.
 
 import math
 
+from attnlib.exercises.engine.model import Mistake
+
 WINDOW, FACES = 8, 6
 
 
@@ -25,18 +27,15 @@ def answer():
 
 
 WITHIN = 0.005
-MISTAKES = """
-nothing is left | Seven of the eight read their answer. The target of the last stands behind the window.
-    = 0.0
-as with the mask | That is the least with the mask. Without it a position sees the next throw, if it is in the
-  window.
-    = math.log(6)
-in bits | This is the loss in bits. In nats the logarithm is the natural one.
-    = math.log2(6) / 8
-seven positions guess | It is the other way round: seven read their answer, and one guesses.
-    = 7 * math.log(6) / 8
-one in six | Guessing right has the probability 1/6; the loss of a guess is its logarithm, with a minus.
-    = 1 / 48
-a mean over seven | Eight positions are asked, and the mean is over all of them.
-    = math.log(6) / 7
-"""
+MISTAKES = (
+    Mistake("nothing is left", "Seven of the eight read their answer. The target of the last stands behind the window.",
+        0.0),
+    Mistake("as with the mask", "That is the least with the mask. Without it a position sees the next throw, if it is "
+        "in the window.", math.log(6)),
+    Mistake("in bits", "This is the loss in bits. In nats the logarithm is the natural one.", math.log2(6) / 8),
+    Mistake("seven positions guess", "It is the other way round: seven read their answer, and one guesses.",
+        7 * math.log(6) / 8),
+    Mistake("one in six", "Guessing right has the probability 1/6; the loss of a guess is its logarithm, with a minus.",
+        1 / 48),
+    Mistake("a mean over seven", "Eight positions are asked, and the mean is over all of them.", math.log(6) / 7),
+)  # fmt: skip

@@ -19,6 +19,7 @@ probability.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 from attnlib.exercises.kit.given import softmax
 
@@ -61,36 +62,30 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_products
-    whole_texts
-"""
-MISTAKES = """
-target not shifted | Each token was judged by the scores at its own position, which have seen it.
-    log_P[:, m - 1 : -1] => log_P[:, m:]
-the first token of the ending is missing | The scores at the last shared token judge the first token of the
-  ending.
-    log_P[:, m - 1 : -1], tokens[:, m:, None] => log_P[:, m:-1], tokens[:, m + 1 :, None]
-the last token is missing | The last token belongs to the ending, too.
-    log_P[:, m - 1 : -1], tokens[:, m:, None] => log_P[:, m - 1 : -2], tokens[:, m:-1, None]
-the last token alone | An ending is as probable as all its tokens together.
-    said.sum(axis=1) => said[:, -1]
-the first token alone | An ending is as probable as all its tokens together.
-    said.sum(axis=1) => said[:, 0]
-the mean over the tokens | A mean of log-probabilities is no log-probability: all endings come out more alike
-  than the model finds them.
-    said.sum(axis=1) => said.mean(axis=1)
-probabilities were added | Probabilities of tokens that follow each other are multiplied: their logarithms are
-  added.
-    said.sum(axis=1) => np.exp(said).sum(axis=1)
-log-probabilities | These are the logarithms, and they do not sum to one.
-    return chance / chance.sum() => return total
-not divided by the sum | Exactly one ending is right, so that the probabilities must sum to one.
-    return chance / chance.sum() => return np.exp(total)
-divided as they are | The sums are logarithms: they become probabilities by a softmax, not by a division.
-    return chance / chance.sum() => return total / total.sum()
-raw scores | Scores of different positions compare only behind a softmax over the vocabulary.
-    log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True)) => log_P = S
-the likeliest alone | Asked was how probable each is, not which is the likeliest.
-    return chance / chance.sum() => return (total == total.max()) * 1.0
-"""
+VARIANTS = (by_products, whole_texts)
+MISTAKES = (
+    Mistake("target not shifted", "Each token was judged by the scores at its own position, which have seen it.",
+        {"log_P[:, m - 1 : -1]": "log_P[:, m:]"}),
+    Mistake("the first token of the ending is missing", "The scores at the last shared token judge the first token of "
+        "the ending.", {"log_P[:, m - 1 : -1], tokens[:, m:, None]": "log_P[:, m:-1], tokens[:, m + 1 :, None]"}),
+    Mistake("the last token is missing", "The last token belongs to the ending, too.",
+        {"log_P[:, m - 1 : -1], tokens[:, m:, None]": "log_P[:, m - 1 : -2], tokens[:, m:-1, None]"}),
+    Mistake("the last token alone", "An ending is as probable as all its tokens together.",
+        {"said.sum(axis=1)": "said[:, -1]"}),
+    Mistake("the first token alone", "An ending is as probable as all its tokens together.",
+        {"said.sum(axis=1)": "said[:, 0]"}),
+    Mistake("the mean over the tokens", "A mean of log-probabilities is no log-probability: all endings come out more "
+        "alike than the model finds them.", {"said.sum(axis=1)": "said.mean(axis=1)"}),
+    Mistake("probabilities were added", "Probabilities of tokens that follow each other are multiplied: their "
+        "logarithms are added.", {"said.sum(axis=1)": "np.exp(said).sum(axis=1)"}),
+    Mistake("log-probabilities", "These are the logarithms, and they do not sum to one.",
+        {"return chance / chance.sum()": "return total"}),
+    Mistake("not divided by the sum", "Exactly one ending is right, so that the probabilities must sum to one.",
+        {"return chance / chance.sum()": "return np.exp(total)"}),
+    Mistake("divided as they are", "The sums are logarithms: they become probabilities by a softmax, not by a "
+        "division.", {"return chance / chance.sum()": "return total / total.sum()"}),
+    Mistake("raw scores", "Scores of different positions compare only behind a softmax over the vocabulary.",
+        {"log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True))": "log_P = S"}),
+    Mistake("the likeliest alone", "Asked was how probable each is, not which is the likeliest.",
+        {"return chance / chance.sum()": "return (total == total.max()) * 1.0"}),
+)  # fmt: skip

@@ -15,25 +15,24 @@ better per byte, because its vocabulary knows which bytes stand together.
 
 import math
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def answer():
     return math.log2(50257) / 4.2
 
 
 WITHIN = 0.02
-MISTAKES = """
-in nats | That is in nats. A bit is ln 2 nats.
-    = math.log(50257) / 4.2
-for a token, in bits | That is the loss of a token. It stands for 4.2 bytes, which share it.
-    = math.log2(50257)
-for a token, in nats | That is the loss of a token, in nats. Ask for bits, and share them among its bytes.
-    = math.log(50257)
-multiplied by the bytes | The bytes of a token share its loss; they do not multiply it.
-    = math.log2(50257) * 4.2
-log of the width | The softmax runs over the vocabulary; the width of the vectors is not in it.
-    = math.log2(768) / 4.2
-a guess among bytes | That is a guess among 256 bytes. This model guesses among its tokens.
-    = 8
-with the logarithm to ten | A bit is a logarithm to base two.
-    = math.log10(50257) / 4.2
-"""
+MISTAKES = (
+    Mistake("in nats", "That is in nats. A bit is ln 2 nats.", math.log(50257) / 4.2),
+    Mistake("for a token, in bits", "That is the loss of a token. It stands for 4.2 bytes, which share it.",
+        math.log2(50257)),
+    Mistake("for a token, in nats", "That is the loss of a token, in nats. Ask for bits, and share them among its "
+        "bytes.", math.log(50257)),
+    Mistake("multiplied by the bytes", "The bytes of a token share its loss; they do not multiply it.",
+        math.log2(50257) * 4.2),
+    Mistake("log of the width", "The softmax runs over the vocabulary; the width of the vectors is not in it.",
+        math.log2(768) / 4.2),
+    Mistake("a guess among bytes", "That is a guess among 256 bytes. This model guesses among its tokens.", 8),
+    Mistake("with the logarithm to ten", "A bit is a logarithm to base two.", math.log10(50257) / 4.2),
+)  # fmt: skip

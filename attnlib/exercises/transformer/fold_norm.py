@@ -17,6 +17,7 @@ and the other the reverse, and both compute the same.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -48,25 +49,18 @@ def cases(rng):
 
 
 RETURNS = ("matrix", "bias")
-VARIANTS = """
-    with_a_diagonal
-    asked
-"""
-MISTAKES = """
-the gain on the columns | The gain stretched the outputs of the map. It belongs to its inputs, the rows.
-    gain[:, None] * W => (gain * W if len(gain) == W.shape[1] else gain[:, None] * W)
-the shift does not go through the map | The shift was added behind the map. It comes before it.
-    b + shift @ W => b + (shift if len(shift) == len(b) else shift @ W)
-the shift is forgotten | What the shift becomes on its way through the map is missing from the bias.
-    b + shift @ W => b
-the bias is forgotten | The map's own bias is missing.
-    b + shift @ W => shift @ W
-the shift is stretched | The shift went through the new matrix. The gain does not touch it: it is added behind it.
-    shift @ W => shift @ matrix
-the shift taken away | The sign of the shift: it is added.
-    b + shift @ W => b - shift @ W
-divided by the gain | The norm multiplies with its gain.
-    gain[:, None] * W => W / gain[:, None]
-the matrix is as it was | The gain is missing.
-    gain[:, None] * W => W
-"""
+VARIANTS = (with_a_diagonal, asked)
+MISTAKES = (
+    Mistake("the gain on the columns", "The gain stretched the outputs of the map. It belongs to its inputs, the rows.",
+        {"gain[:, None] * W": "(gain * W if len(gain) == W.shape[1] else gain[:, None] * W)"}),
+    Mistake("the shift does not go through the map", "The shift was added behind the map. It comes before it.",
+        {"b + shift @ W": "b + (shift if len(shift) == len(b) else shift @ W)"}),
+    Mistake("the shift is forgotten", "What the shift becomes on its way through the map is missing from the bias.",
+        {"b + shift @ W": "b"}),
+    Mistake("the bias is forgotten", "The map's own bias is missing.", {"b + shift @ W": "shift @ W"}),
+    Mistake("the shift is stretched", "The shift went through the new matrix. The gain does not touch it: it is added "
+        "behind it.", {"shift @ W": "shift @ matrix"}),
+    Mistake("the shift taken away", "The sign of the shift: it is added.", {"b + shift @ W": "b - shift @ W"}),
+    Mistake("divided by the gain", "The norm multiplies with its gain.", {"gain[:, None] * W": "W / gain[:, None]"}),
+    Mistake("the matrix is as it was", "The gain is missing.", {"gain[:, None] * W": "W"}),
+)  # fmt: skip

@@ -16,6 +16,7 @@ only where weights come from somewhere else.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -54,28 +55,22 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    sliced
-    reshaped
-"""
-MISTAKES = """
-neighbouring columns are paired | Each column was multiplied with its neighbour. The partner of column i of W_G is
-  column h + i.
-    np.split(H, 2, axis=-1) => (H[..., 0::2], H[..., 1::2])
-gate and other map are exchanged | The second half was bent and the first was not. W_G comes first, and W_G is the gate.
-    gate, up = => up, gate =
-both maps are bent | Only the gate is bent. The other map multiplies as it is.
-    (swish * up) => (swish * up / (1 + np.exp(-up)))
-the product is bent | The bend came after the product. It belongs to the gate alone.
-    (swish * up) => (gate * up / (1 + np.exp(-gate * up)))
-nothing is bent | The gate went through no swish.
-    (swish * up) => (gate * up)
-a sigmoid as gate | This is GLU: a sigmoid. SwiGLU multiplies by the gate times its sigmoid.
-    swish = gate / => swish = 1 /
-a ReLU as gate | This is ReGLU: a ReLU. SwiGLU has a swish.
-    swish = gate / (1 + np.exp(-gate)) => swish = np.maximum(gate, 0)
-a sum in place of the product | The two maps were added. A gate multiplies.
-    (swish * up) => (swish + up)
-the gate alone | The second map does not occur in the result.
-    (swish * up) => swish
-"""
+VARIANTS = (sliced, reshaped)
+MISTAKES = (
+    Mistake("neighbouring columns are paired", "Each column was multiplied with its neighbour. The partner of column "
+        "i of W_G is column h + i.", {"np.split(H, 2, axis=-1)": "(H[..., 0::2], H[..., 1::2])"}),
+    Mistake("gate and other map are exchanged", "The second half was bent and the first was not. W_G comes first, and "
+        "W_G is the gate.", {"gate, up =": "up, gate ="}),
+    Mistake("both maps are bent", "Only the gate is bent. The other map multiplies as it is.",
+        {"(swish * up)": "(swish * up / (1 + np.exp(-up)))"}),
+    Mistake("the product is bent", "The bend came after the product. It belongs to the gate alone.",
+        {"(swish * up)": "(gate * up / (1 + np.exp(-gate * up)))"}),
+    Mistake("nothing is bent", "The gate went through no swish.", {"(swish * up)": "(gate * up)"}),
+    Mistake("a sigmoid as gate", "This is GLU: a sigmoid. SwiGLU multiplies by the gate times its sigmoid.",
+        {"swish = gate /": "swish = 1 /"}),
+    Mistake("a ReLU as gate", "This is ReGLU: a ReLU. SwiGLU has a swish.",
+        {"swish = gate / (1 + np.exp(-gate))": "swish = np.maximum(gate, 0)"}),
+    Mistake("a sum in place of the product", "The two maps were added. A gate multiplies.",
+        {"(swish * up)": "(swish + up)"}),
+    Mistake("the gate alone", "The second map does not occur in the result.", {"(swish * up)": "swish"}),
+)  # fmt: skip

@@ -14,6 +14,8 @@ of a plain network with 4 d inside? Leave biases out.
 multiple of 256.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 D = 768
 
 
@@ -22,19 +24,13 @@ def answer():
 
 
 WITHIN = 0.5
-MISTAKES = """
-four times, as before | Three matrices of 4 d have 12 d² parameters, not 8 d².
-    = 4 * D
-twice | That counts four matrices. Two lead into the wide room, one leads back.
-    = 2 * D
-one matrix forgotten | A third of four: the plain network has two matrices, 8 d² together.
-    = 4 * D / 3
-the other way round | More matrices at equal parameters must be narrower, not wider.
-    = 6 * D
-the number of parameters | That is how many parameters the plain network has. Asked for is the width that gives as many.
-    = 8 * D**2
-the factor | That is d_hidden in units of d. For d = 768 it is a whole number.
-    = 8 / 3
-the width of the stream | Three matrices of d × d have 3 d² parameters, fewer than 8 d².
-    = D
-"""
+MISTAKES = (
+    Mistake("four times, as before", "Three matrices of 4 d have 12 d² parameters, not 8 d².", 4 * D),
+    Mistake("twice", "That counts four matrices. Two lead into the wide room, one leads back.", 2 * D),
+    Mistake("one matrix forgotten", "A third of four: the plain network has two matrices, 8 d² together.", 4 * D / 3),
+    Mistake("the other way round", "More matrices at equal parameters must be narrower, not wider.", 6 * D),
+    Mistake("the number of parameters", "That is how many parameters the plain network has. Asked for is the width "
+        "that gives as many.", 8 * D**2),
+    Mistake("the factor", "That is d_hidden in units of d. For d = 768 it is a whole number.", 8 / 3),
+    Mistake("the width of the stream", "Three matrices of d × d have 3 d² parameters, fewer than 8 d².", D),
+)  # fmt: skip

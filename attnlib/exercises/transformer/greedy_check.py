@@ -22,6 +22,8 @@ token, whatever the draft is worth: a bad one costs time, never quality.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def greedy_round(tokens, S):
     """The tokens that this round says, at most k + 1; tokens (k,), S (k + 1, vocab)."""
@@ -79,52 +81,51 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_loop
-    by_product
-"""
-MISTAKES = """
-no token of its own | The model's own token is missing: behind the last right guess it says one more.
-    own[: kept + 1] => own[:kept]
-right guesses behind a wrong one | Guesses behind the first wrong one were kept. They were guessed behind a token that
-  is not said.
-    = np.array([*[t for t, o in zip(tokens, S.argmax(-1)) if t == o], S.argmax(-1)[-1]])
-    = np.array([*[t for t, o in zip(tokens, S.argmax(-1)) if t == o],
-       S.argmax(-1)[sum(t == o for t, o in zip(tokens, S.argmax(-1)))]])
-all guesses are said | Nothing was checked: all guesses are said.
-    = np.array([*tokens, S.argmax(-1)[-1]])
-all rows are read | Behind the first wrong guess the rows belong to a text that is not said.
-    = S.argmax(axis=-1)
-the wrong guess is said | The guess that was refused was said, too. The model's own token stands in its place.
-    = np.array([*tokens[: len(greedy_round(tokens, S))], greedy_round(tokens, S)[-1]])
-    own[: kept + 1] => tokens[: kept + 1]
-    own[: kept + 1] => np.array([*tokens[: kept + 1], own[min(kept + 1, len(tokens))]])
-the last row is always the next | The model's own token was read from the last row. It stands in the row of the
-  first wrong guess.
-    own[: kept + 1] => np.array([*own[:kept], own[-1]])
-no token when all are right | When all guesses are right the last row says one more.
-    own[: kept + 1] => own[: min(kept + 1, len(tokens))]
-the least likely | Greedy says the token of the highest score.
-    S.argmax => S.argmin
-all right guesses counted | The round ends at the first wrong guess, however many behind it are right.
-    kept = wrong[0] if len(wrong) else len(tokens) => kept = len(tokens) - len(wrong)
-    wrong = np.flatnonzero(own[: len(tokens)] != tokens) => right = np.flatnonzero(own[: len(tokens)] == tokens)
-        ;; kept = wrong[0] if len(wrong) else len(tokens) => kept = right[-1] + 1 if len(right) else 0
-    all_that_are_right
-    up_to_the_last
-the row behind | The model's own token was read one row too late. It stands in the row of the first wrong guess.
-    own[: kept + 1] => np.array([*own[:kept], own[min(kept + 1, len(tokens))]])
-the row before | The model's own token was read one row too early. It stands in the row of the first wrong guess.
-    own[: kept + 1] => np.array([*own[:kept], own[max(kept - 1, 0)]])
-compared with the next row | Row i says what comes where guess i stands, so guess i is compared with row i.
-    own[: len(tokens)] != => own[1:] !=
-the own token alone | The right guesses before it are said, too.
-    own[: kept + 1] => own[kept : kept + 1]
-guesses behind a correction | Behind the first wrong guess nothing is left of the draft.
-    own[: kept + 1] => np.array([*own[: kept + 1], *tokens[kept + 1 :]])
-filled up | The round has as many tokens as were said: nothing fills it up.
-    own[: kept + 1] => np.array([*own[: kept + 1], *[-1] * (len(tokens) - kept)])
-how many, not which | That is a number of tokens. The tokens themselves are asked for.
-    return own[: kept + 1] => return np.array(kept)
-    return own[: kept + 1] => return np.array(kept + 1)
-"""
+def right_ones(tokens, S):
+    return [token for token, own in zip(tokens, S.argmax(-1), strict=False) if token == own]
+
+
+VARIANTS = (by_loop, by_product)
+MISTAKES = (
+    Mistake("no token of its own", "The model's own token is missing: behind the last right guess it says one more.",
+        {"own[: kept + 1]": "own[:kept]"}),
+    Mistake("right guesses behind a wrong one", "Guesses behind the first wrong one were kept. They were guessed "
+        "behind a token that is not said.",
+        lambda tokens, S: np.array([*right_ones(tokens, S), S.argmax(-1)[-1]]),
+        lambda tokens, S: np.array([*right_ones(tokens, S), S.argmax(-1)[len(right_ones(tokens, S))]])),
+    Mistake("all guesses are said", "Nothing was checked: all guesses are said.",
+        lambda tokens, S: np.array([*tokens, S.argmax(-1)[-1]])),
+    Mistake("all rows are read", "Behind the first wrong guess the rows belong to a text that is not said.",
+        lambda tokens, S: S.argmax(axis=-1)),
+    Mistake("the wrong guess is said", "The guess that was refused was said, too. The model's own token stands in its "
+        "place.",
+        lambda tokens, S: np.array([*tokens[: len(greedy_round(tokens, S))], greedy_round(tokens, S)[-1]]),
+        {"own[: kept + 1]": "tokens[: kept + 1]"},
+        {"own[: kept + 1]": "np.array([*tokens[: kept + 1], own[min(kept + 1, len(tokens))]])"}),
+    Mistake("the last row is always the next", "The model's own token was read from the last row. It stands in the "
+        "row of the first wrong guess.", {"own[: kept + 1]": "np.array([*own[:kept], own[-1]])"}),
+    Mistake("no token when all are right", "When all guesses are right the last row says one more.",
+        {"own[: kept + 1]": "own[: min(kept + 1, len(tokens))]"}),
+    Mistake("the least likely", "Greedy says the token of the highest score.", {"S.argmax": "S.argmin"}),
+    Mistake("all right guesses counted", "The round ends at the first wrong guess, however many behind it are right.",
+        {"kept = wrong[0] if len(wrong) else len(tokens)": "kept = len(tokens) - len(wrong)"},
+        {"wrong = np.flatnonzero(own[: len(tokens)] != tokens)":
+             "right = np.flatnonzero(own[: len(tokens)] == tokens)",
+         "kept = wrong[0] if len(wrong) else len(tokens)": "kept = right[-1] + 1 if len(right) else 0"},
+        all_that_are_right,
+        up_to_the_last),
+    Mistake("the row behind", "The model's own token was read one row too late. It stands in the row of the first "
+        "wrong guess.", {"own[: kept + 1]": "np.array([*own[:kept], own[min(kept + 1, len(tokens))]])"}),
+    Mistake("the row before", "The model's own token was read one row too early. It stands in the row of the first "
+        "wrong guess.", {"own[: kept + 1]": "np.array([*own[:kept], own[max(kept - 1, 0)]])"}),
+    Mistake("compared with the next row", "Row i says what comes where guess i stands, so guess i is compared with "
+        "row i.", {"own[: len(tokens)] !=": "own[1:] !="}),
+    Mistake("the own token alone", "The right guesses before it are said, too.",
+        {"own[: kept + 1]": "own[kept : kept + 1]"}),
+    Mistake("guesses behind a correction", "Behind the first wrong guess nothing is left of the draft.",
+        {"own[: kept + 1]": "np.array([*own[: kept + 1], *tokens[kept + 1 :]])"}),
+    Mistake("filled up", "The round has as many tokens as were said: nothing fills it up.",
+        {"own[: kept + 1]": "np.array([*own[: kept + 1], *[-1] * (len(tokens) - kept)])"}),
+    Mistake("how many, not which", "That is a number of tokens. The tokens themselves are asked for.",
+        {"return own[: kept + 1]": "return np.array(kept)"}, {"return own[: kept + 1]": "return np.array(kept + 1)"}),
+)  # fmt: skip

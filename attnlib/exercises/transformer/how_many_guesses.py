@@ -15,6 +15,8 @@ best number is
 small even where guesses are cheap, and it grows with how often they are right.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def answer():
     def tokens_in_a_pass(k):
@@ -23,26 +25,20 @@ def answer():
     return max(range(1, 30), key=tokens_in_a_pass)
 
 
-MISTAKES = """
-as many as possible | With many guesses the last are thrown away nearly always, and each costs a tenth of a pass.
-    = 10
-    = 29
-one | A second guess is kept in 0.36 of the rounds, and costs a tenth of a pass.
-    = 1
-one too many | Compare with one guess fewer: what the last one adds is less than its share of the cost. The model's own
-  token counts as well: it is said whatever becomes of the guesses.
-    = 4
-too many | Compare with fewer guesses: the last ones add less than their share of the cost.
-    = 5
-    = 6
-    = 7
-one too few | Compare with one guess more.
-    = 2
-the tokens of a round | That is how many tokens a round says. Asked for is how many guesses it should have.
-    = sum(0.6**i for i in range(answer() + 1))
-    = 1 / (1 - 0.6)
-the speed | That is how many tokens are said in the time of one pass. Asked for is the number of guesses.
-    = sum(0.6**i for i in range(answer() + 1)) / (1 + 0.1 * answer())
-none | Without a guess a pass says one token. One guess adds 0.6 of a token for a tenth of a pass.
-    = 0
-"""
+MISTAKES = (
+    Mistake("as many as possible", "With many guesses the last are thrown away nearly always, and each costs a tenth "
+        "of a pass.",
+        10, 29),
+    Mistake("one", "A second guess is kept in 0.36 of the rounds, and costs a tenth of a pass.", 1),
+    Mistake("one too many", "Compare with one guess fewer: what the last one adds is less than its share of the cost. "
+        "The model's own token counts as well: it is said whatever becomes of the guesses.", 4),
+    Mistake("too many", "Compare with fewer guesses: the last ones add less than their share of the cost.",
+        5, 6, 7),
+    Mistake("one too few", "Compare with one guess more.", 2),
+    Mistake("the tokens of a round", "That is how many tokens a round says. Asked for is how many guesses it should "
+        "have.",
+        sum(0.6**i for i in range(answer() + 1)), 1 / (1 - 0.6)),
+    Mistake("the speed", "That is how many tokens are said in the time of one pass. Asked for is the number of "
+        "guesses.", sum(0.6**i for i in range(answer() + 1)) / (1 + 0.1 * answer())),
+    Mistake("none", "Without a guess a pass says one token. One guess adds 0.6 of a token for a tenth of a pass.", 0),
+)  # fmt: skip

@@ -22,6 +22,7 @@ import math
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -65,31 +66,29 @@ def cases(rng):
 
 
 GIVEN = ("the next token is seen", "target not shifted")
-VARIANTS = """
-    prefix_by_prefix
-    S = np.where(np.tri(n, dtype=bool), S, -np.inf) => S = S + np.triu(np.full((n, n), -np.inf), 1)
-"""
-MISTAKES = """
-the next token is seen | The mask ends one place behind the diagonal: each token sees the one that it must
-  guess.
-    np.tri(n, dtype=bool) => np.tri(n, k=1, dtype=bool)
-target not shifted | The scores at position i are judged by token i, which the model has read there. The target
-  is the next token.
-    P[np.arange(n - 1), tokens[1:]] => P[np.arange(n), tokens]
-    P[np.arange(n - 1), tokens[1:]] => P[np.arange(1, n), tokens[1:]]
-causal mask forgotten | Each token sees the whole text, and with it the one that it must guess.
-    S = np.where(np.tri(n, dtype=bool), S, -np.inf) => S = S
-hidden after the softmax | Weights were set to zero behind the softmax: the rest no longer sums to one, and what
-  it sums to tells of the hidden scores.
-    S = np.where(np.tri(n, dtype=bool), S, -np.inf) => S = S
-        ;; softmax(S) @ X => (softmax(S) * np.tri(n)) @ X
-hidden scores are zero | A score of zero is a score like others: its weight is not zero. Hidden scores are minus
-  infinity.
-    S, -np.inf) => S, 0)
-the mask is upside down | Each token sees itself and what comes after it.
-    np.tri(n, dtype=bool) => np.tri(n, dtype=bool).T
-shifted the other way | The scores at position i are judged by the token before it.
-    P[np.arange(n - 1), tokens[1:]] => P[np.arange(1, n), tokens[:-1]]
-two ahead | The target is the next token, not the one after it.
-    P[np.arange(n - 1), tokens[1:]] => P[np.arange(n - 2), tokens[2:]]
-"""
+VARIANTS = (
+    prefix_by_prefix,
+    {"S = np.where(np.tri(n, dtype=bool), S, -np.inf)": "S = S + np.triu(np.full((n, n), -np.inf), 1)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the next token is seen", "The mask ends one place behind the diagonal: each token sees the one that it "
+        "must guess.", {"np.tri(n, dtype=bool)": "np.tri(n, k=1, dtype=bool)"}),
+    Mistake("target not shifted", "The scores at position i are judged by token i, which the model has read there. "
+        "The target is the next token.",
+        {"P[np.arange(n - 1), tokens[1:]]": "P[np.arange(n), tokens]"},
+        {"P[np.arange(n - 1), tokens[1:]]": "P[np.arange(1, n), tokens[1:]]"}),
+    Mistake("causal mask forgotten", "Each token sees the whole text, and with it the one that it must guess.",
+        {"S = np.where(np.tri(n, dtype=bool), S, -np.inf)": "S = S"}),
+    Mistake("hidden after the softmax", "Weights were set to zero behind the softmax: the rest no longer sums to one, "
+        "and what it sums to tells of the hidden scores.",
+        {"S = np.where(np.tri(n, dtype=bool), S, -np.inf)": "S = S",
+         "softmax(S) @ X": "(softmax(S) * np.tri(n)) @ X"}),
+    Mistake("hidden scores are zero", "A score of zero is a score like others: its weight is not zero. Hidden scores "
+        "are minus infinity.", {"S, -np.inf)": "S, 0)"}),
+    Mistake("the mask is upside down", "Each token sees itself and what comes after it.",
+        {"np.tri(n, dtype=bool)": "np.tri(n, dtype=bool).T"}),
+    Mistake("shifted the other way", "The scores at position i are judged by the token before it.",
+        {"P[np.arange(n - 1), tokens[1:]]": "P[np.arange(1, n), tokens[:-1]]"}),
+    Mistake("two ahead", "The target is the next token, not the one after it.",
+        {"P[np.arange(n - 1), tokens[1:]]": "P[np.arange(n - 2), tokens[2:]]"}),
+)  # fmt: skip

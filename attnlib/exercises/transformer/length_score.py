@@ -21,6 +21,8 @@ texts that may end with texts that surely do.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def scores(said, log_p, end, alpha):
     """Sums divided by ((5 + L) / 6)^alpha; said and log_p (b, n) give (b,)."""
@@ -67,54 +69,45 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_loop
-    by_counting
-"""
-MISTAKES = """
-divided by all places | The length is that of the padded row. Padding is no part of a text.
-    / ((5 + L) / 6) => / ((5 + n) / 6)
-padding is added | Log-probabilities behind the end were added, too.
-    np.where(real, log_p, 0).sum(axis=1) => log_p.sum(axis=1)
-the end is not counted | The length leaves the end token out, and the sum has it.
-    / ((5 + L) / 6) => / ((5 + np.where(ends.any(axis=1), L - 1, L)) / 6)
-normalised before the end | Sum and length stop before the end token, as if ending were free.
-    ends.argmax(axis=1) + 1 => ends.argmax(axis=1)
-log-probabilities multiplied | Log-probabilities were multiplied. Probabilities are multiplied; their
-  logarithms are added.
-    np.where(real, log_p, 0).sum(axis=1) => np.where(real, log_p, 1).prod(axis=1)
-probabilities added | Probabilities were added. They are multiplied, so their logarithms are added.
-    np.where(real, log_p, 0).sum(axis=1) => np.where(real, np.exp(log_p), 0).sum(axis=1)
-the plain length | This divides by L to the power alpha. The published form is gentler: (5 + L) / 6.
-    ((5 + L) / 6) => (1.0 * L)
-multiplied | The sum was multiplied with the penalty; it is divided.
-    .sum(axis=1) / ((5 + L) / 6) => .sum(axis=1) * ((5 + L) / 6)
-alpha multiplies | alpha is a power, not a factor.
-    ** alpha => * alpha + (alpha == 0)
-    ** alpha => * alpha
-only the five is divided | The six divides the whole bracket, 5 + L.
-    ((5 + L) / 6) => (5 + L / 6)
-six is missing | The bracket is divided by six, so that a text of one token is divided by one.
-    ((5 + L) / 6) => (5.0 + L)
-five is missing | Five is added to the length before it is divided by six.
-    ((5 + L) / 6) => (L / 6)
-not normalised | The penalty is missing.
-     / ((5 + L) / 6) ** alpha =>
-texts without an end have no length | A text without `end` has all its n tokens.
-    np.where(ends.any(axis=1), ends.argmax(axis=1) + 1, n) => ends.argmax(axis=1) + 1
-    np.where(ends.any(axis=1), ends.argmax(axis=1) + 1, n) => np.where(ends.any(axis=1), ends.argmax(axis=1) + 1, 0)
-texts without an end are thrown out | A text without `end` has a score like any other.
-    return np.where(real => return np.where(ends.any(axis=1), 0, -np.inf) + np.where(real
-the last end | An `end` that stands behind the first is padding, too.
-    ends.argmax(axis=1) + 1 => n - ends[:, ::-1].argmax(axis=1)
-alpha is missing | The bracket stands there without its power.
-    ** alpha =>
-five and six exchanged | Five is added, and six divides.
-    ((5 + L) / 6) => ((6 + L) / 5)
-a mean for the sum | The sum was divided by L as well.
-    .sum(axis=1) / => .sum(axis=1) / L /
-the probability of the text | The sum was taken out of the logarithm. Asked for is the sum itself.
-    np.where(real, log_p, 0).sum(axis=1) => np.exp(np.where(real, log_p, 0).sum(axis=1))
-the last token alone | Only the last token of each text is here. All of them are added.
-    np.where(real, log_p, 0).sum(axis=1) => log_p[np.arange(len(said)), L - 1]
-"""
+VARIANTS = (by_loop, by_counting)
+MISTAKES = (
+    Mistake("divided by all places", "The length is that of the padded row. Padding is no part of a text.",
+        {"/ ((5 + L) / 6)": "/ ((5 + n) / 6)"}),
+    Mistake("padding is added", "Log-probabilities behind the end were added, too.",
+        {"np.where(real, log_p, 0).sum(axis=1)": "log_p.sum(axis=1)"}),
+    Mistake("the end is not counted", "The length leaves the end token out, and the sum has it.",
+        {"/ ((5 + L) / 6)": "/ ((5 + np.where(ends.any(axis=1), L - 1, L)) / 6)"}),
+    Mistake("normalised before the end", "Sum and length stop before the end token, as if ending were free.",
+        {"ends.argmax(axis=1) + 1": "ends.argmax(axis=1)"}),
+    Mistake("log-probabilities multiplied", "Log-probabilities were multiplied. Probabilities are multiplied; their "
+        "logarithms are added.", {"np.where(real, log_p, 0).sum(axis=1)": "np.where(real, log_p, 1).prod(axis=1)"}),
+    Mistake("probabilities added", "Probabilities were added. They are multiplied, so their logarithms are added.",
+        {"np.where(real, log_p, 0).sum(axis=1)": "np.where(real, np.exp(log_p), 0).sum(axis=1)"}),
+    Mistake("the plain length", "This divides by L to the power alpha. The published form is gentler: (5 + L) / 6.",
+        {"((5 + L) / 6)": "(1.0 * L)"}),
+    Mistake("multiplied", "The sum was multiplied with the penalty; it is divided.",
+        {".sum(axis=1) / ((5 + L) / 6)": ".sum(axis=1) * ((5 + L) / 6)"}),
+    Mistake("alpha multiplies", "alpha is a power, not a factor.",
+        {"** alpha": "* alpha + (alpha == 0)"}, {"** alpha": "* alpha"}),
+    Mistake("only the five is divided", "The six divides the whole bracket, 5 + L.", {"((5 + L) / 6)": "(5 + L / 6)"}),
+    Mistake("six is missing", "The bracket is divided by six, so that a text of one token is divided by one.",
+        {"((5 + L) / 6)": "(5.0 + L)"}),
+    Mistake("five is missing", "Five is added to the length before it is divided by six.",
+        {"((5 + L) / 6)": "(L / 6)"}),
+    Mistake("not normalised", "The penalty is missing.", {"/ ((5 + L) / 6) ** alpha": ""}),
+    Mistake("texts without an end have no length", "A text without `end` has all its n tokens.",
+        {"np.where(ends.any(axis=1), ends.argmax(axis=1) + 1, n)": "ends.argmax(axis=1) + 1"},
+        {"np.where(ends.any(axis=1), ends.argmax(axis=1) + 1, n)":
+             "np.where(ends.any(axis=1), ends.argmax(axis=1) + 1, 0)"}),
+    Mistake("texts without an end are thrown out", "A text without `end` has a score like any other.",
+        {"return np.where(real": "return np.where(ends.any(axis=1), 0, -np.inf) + np.where(real"}),
+    Mistake("the last end", "An `end` that stands behind the first is padding, too.",
+        {"ends.argmax(axis=1) + 1": "n - ends[:, ::-1].argmax(axis=1)"}),
+    Mistake("alpha is missing", "The bracket stands there without its power.", {"** alpha": ""}),
+    Mistake("five and six exchanged", "Five is added, and six divides.", {"((5 + L) / 6)": "((6 + L) / 5)"}),
+    Mistake("a mean for the sum", "The sum was divided by L as well.", {".sum(axis=1) /": ".sum(axis=1) / L /"}),
+    Mistake("the probability of the text", "The sum was taken out of the logarithm. Asked for is the sum itself.",
+        {"np.where(real, log_p, 0).sum(axis=1)": "np.exp(np.where(real, log_p, 0).sum(axis=1))"}),
+    Mistake("the last token alone", "Only the last token of each text is here. All of them are added.",
+        {"np.where(real, log_p, 0).sum(axis=1)": "log_p[np.arange(len(said)), L - 1]"}),
+)  # fmt: skip

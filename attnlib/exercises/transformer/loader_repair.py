@@ -17,6 +17,7 @@ pass every check of names and shapes.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 from attnlib.exercises.kit.given import softmax
 
@@ -75,41 +76,35 @@ def cases(rng):
 
 
 GIVEN = ("eps outside the root", "keys first")
-VARIANTS = """
-    all_heads_at_once
-    token_by_token
-"""
-MISTAKES = """
-eps outside the root | eps is added to the standard deviation. It belongs to the variance, under the root.
-    np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps)
-        => (np.sqrt((centred**2).mean(axis=-1, keepdims=True)) + eps)
-keys first | The columns of C are read as keys, queries, values. GPT-2 has the queries first.
-    Q, K, V = np.split => K, Q, V = np.split
-keys and values exchanged | The columns of C are read as queries, values, keys.
-    Q, K, V = np.split => Q, V, K = np.split
-values first | The columns of C are read as values, keys, queries.
-    Q, K, V = np.split => V, K, Q = np.split
-transposed map | W is turned. The file stores its maps as (in, out): a vector from the left needs no turn.
-    @ W + b => @ W.T + b
-cut head by head | The columns were cut into heads before they were cut into three.
-    Q, K, V = np.split(N @ C + c, 3, axis=-1)
-        => Q, K, V = (N @ C + c).reshape(n, n_heads, 3, -1).transpose(2, 0, 1, 3).reshape(3, n, d)
-the mask is missing | A token sees what comes later.
-    np.where(np.tri(n, dtype=bool), S, -np.inf) => S
-the mask lies the other way | A token sees what comes later, and not what came before.
-    np.tri(n, dtype=bool) => np.tri(n, dtype=bool).T
-no way around | What came in is not in the sum.
-    return X + => return
-the normed vectors are handed on | The sum starts from the normed vectors: the stream is lost.
-    return X + => return N +
-the scale of the whole width | The scores are divided by the root of d. Each head has d_k = d / n_heads numbers.
-    np.sqrt(len(h)) => np.sqrt(d)
-no scale | The scores are not divided by the root of d_k.
-     / np.sqrt(len(h)) =>
-the bias of the output is missing | b is not added.
-    @ W + b => @ W
-the bias of the three is missing | c is not added.
-    N @ C + c => N @ C
-unbiased variance | The sum of squares was divided by d - 1.
-    (centred**2).mean(axis=-1, keepdims=True) => centred.var(axis=-1, ddof=1, keepdims=True)
-"""
+VARIANTS = (all_heads_at_once, token_by_token)
+MISTAKES = (
+    Mistake("eps outside the root", "eps is added to the standard deviation. It belongs to the variance, under the "
+        "root.",
+        {"np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps)":
+             "(np.sqrt((centred**2).mean(axis=-1, keepdims=True)) + eps)"}),
+    Mistake("keys first", "The columns of C are read as keys, queries, values. GPT-2 has the queries first.",
+        {"Q, K, V = np.split": "K, Q, V = np.split"}),
+    Mistake("keys and values exchanged", "The columns of C are read as queries, values, keys.",
+        {"Q, K, V = np.split": "Q, V, K = np.split"}),
+    Mistake("values first", "The columns of C are read as values, keys, queries.",
+        {"Q, K, V = np.split": "V, K, Q = np.split"}),
+    Mistake("transposed map", "W is turned. The file stores its maps as (in, out): a vector from the left needs no "
+        "turn.", {"@ W + b": "@ W.T + b"}),
+    Mistake("cut head by head", "The columns were cut into heads before they were cut into three.",
+        {"Q, K, V = np.split(N @ C + c, 3, axis=-1)":
+             "Q, K, V = (N @ C + c).reshape(n, n_heads, 3, -1).transpose(2, 0, 1, 3).reshape(3, n, d)"}),
+    Mistake("the mask is missing", "A token sees what comes later.",
+        {"np.where(np.tri(n, dtype=bool), S, -np.inf)": "S"}),
+    Mistake("the mask lies the other way", "A token sees what comes later, and not what came before.",
+        {"np.tri(n, dtype=bool)": "np.tri(n, dtype=bool).T"}),
+    Mistake("no way around", "What came in is not in the sum.", {"return X +": "return"}),
+    Mistake("the normed vectors are handed on", "The sum starts from the normed vectors: the stream is lost.",
+        {"return X +": "return N +"}),
+    Mistake("the scale of the whole width", "The scores are divided by the root of d. Each head has d_k = d / n_heads "
+        "numbers.", {"np.sqrt(len(h))": "np.sqrt(d)"}),
+    Mistake("no scale", "The scores are not divided by the root of d_k.", {"/ np.sqrt(len(h))": ""}),
+    Mistake("the bias of the output is missing", "b is not added.", {"@ W + b": "@ W"}),
+    Mistake("the bias of the three is missing", "c is not added.", {"N @ C + c": "N @ C"}),
+    Mistake("unbiased variance", "The sum of squares was divided by d - 1.",
+        {"(centred**2).mean(axis=-1, keepdims=True)": "centred.var(axis=-1, ddof=1, keepdims=True)"}),
+)  # fmt: skip

@@ -16,6 +16,7 @@ should be found, through the values what it should have said.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -32,6 +33,10 @@ def block_by_block(dK, dV, W_K, W_V):
     return dH
 
 
+def by_einsum(dK, dV, W_K, W_V):
+    return np.einsum("bnk,bdk->nd", dK, W_K) + np.einsum("bnk,bdk->nd", dV, W_V)
+
+
 def cases(rng):
     def case(blocks, n, d, d_k):
         return tuple(drawn(rng, *[(blocks, n, d_k)] * 2, *[(blocks, d, d_k)] * 2))
@@ -44,37 +49,35 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    block_by_block
-    = np.einsum("bnk,bdk->nd", dK, W_K) + np.einsum("bnk,bdk->nd", dV, W_V)
-"""
-MISTAKES = """
-only the last block | Only the last block is heard. All of them have read the memory.
-    dH.sum(axis=0) => dH[-1]
-only the first block | Only the first block is heard. All of them have read the memory.
-    dH.sum(axis=0) => dH[0]
-the mean of the blocks | A number that goes several ways gets the sum of their gradients, not their mean.
-    dH.sum(axis=0) => dH.mean(axis=0)
-not added up | Each block's gradient is here for itself. The memory is one, so they add up.
-    dH.sum(axis=0) => dH
-the keys are forgotten | Only the values were followed back. The memory has been found by its keys, too.
-    dK @ W_K.swapaxes(-1, -2) + dV => dV
-the values are forgotten | Only the keys were followed back.
-    dH = dK @ W_K.swapaxes(-1, -2) + dV @ W_V.swapaxes(-1, -2) => dH = dK @ W_K.swapaxes(-1, -2)
-the matrices have changed places | Keys were made with W_K, values with W_V, and each goes back the way it came.
-    W_K.swapaxes => W_.swapaxes ;; W_V.swapaxes => W_K.swapaxes ;; W_.swapaxes => W_V.swapaxes
-not transposed | Backwards through a product the matrix is transposed.
-    W_K.swapaxes(-1, -2) => W_K ;; W_V.swapaxes(-1, -2) => W_V
-summed before the product | Every block has matrices of its own: first back through them, then the sum.
-    = dK.sum(axis=0) @ W_K.sum(axis=0).T + dV.sum(axis=0) @ W_V.sum(axis=0).T
-    = dK.sum(axis=0) @ W_K[0].T + dV.sum(axis=0) @ W_V[0].T
-subtracted | The two ways are added.
-    W_K.swapaxes(-1, -2) + dV => W_K.swapaxes(-1, -2) - dV
-all axes turned round | `.T` turns all three axes round, that of the blocks as well.
-    W_K.swapaxes(-1, -2) => W_K.T ;; W_V.swapaxes(-1, -2) => W_V.T
-keys and values apart | Two gradients came. The memory is one, so what comes by its keys and by its values is added.
-    = np.array([(dK @ W_K.swapaxes(-1, -2)).sum(axis=0), (dV @ W_V.swapaxes(-1, -2)).sum(axis=0)])
-the last block is left out | One block is missing: all of them have read the memory.
-    dH.sum(axis=0) => dH[:-1].sum(axis=0)
-    = sum(dK[i] @ W_K[i].T + dV[i] @ W_V[i].T for i in range(len(dK) - 1))
-"""
+VARIANTS = (block_by_block, by_einsum)
+MISTAKES = (
+    Mistake("only the last block", "Only the last block is heard. All of them have read the memory.",
+        {"dH.sum(axis=0)": "dH[-1]"}),
+    Mistake("only the first block", "Only the first block is heard. All of them have read the memory.",
+        {"dH.sum(axis=0)": "dH[0]"}),
+    Mistake("the mean of the blocks", "A number that goes several ways gets the sum of their gradients, not their "
+        "mean.", {"dH.sum(axis=0)": "dH.mean(axis=0)"}),
+    Mistake("not added up", "Each block's gradient is here for itself. The memory is one, so they add up.",
+        {"dH.sum(axis=0)": "dH"}),
+    Mistake("the keys are forgotten", "Only the values were followed back. The memory has been found by its keys, too.",
+        {"dK @ W_K.swapaxes(-1, -2) + dV": "dV"}),
+    Mistake("the values are forgotten", "Only the keys were followed back.",
+        {"dH = dK @ W_K.swapaxes(-1, -2) + dV @ W_V.swapaxes(-1, -2)": "dH = dK @ W_K.swapaxes(-1, -2)"}),
+    Mistake("the matrices have changed places", "Keys were made with W_K, values with W_V, and each goes back the way "
+        "it came.", {"W_K.swapaxes": "W_.swapaxes", "W_V.swapaxes": "W_K.swapaxes", "W_.swapaxes": "W_V.swapaxes"}),
+    Mistake("not transposed", "Backwards through a product the matrix is transposed.",
+        {"W_K.swapaxes(-1, -2)": "W_K", "W_V.swapaxes(-1, -2)": "W_V"}),
+    Mistake("summed before the product", "Every block has matrices of its own: first back through them, then the sum.",
+        lambda dK, dV, W_K, W_V: dK.sum(axis=0) @ W_K.sum(axis=0).T + dV.sum(axis=0) @ W_V.sum(axis=0).T,
+        lambda dK, dV, W_K, W_V: dK.sum(axis=0) @ W_K[0].T + dV.sum(axis=0) @ W_V[0].T),
+    Mistake("subtracted", "The two ways are added.", {"W_K.swapaxes(-1, -2) + dV": "W_K.swapaxes(-1, -2) - dV"}),
+    Mistake("all axes turned round", "`.T` turns all three axes round, that of the blocks as well.",
+        {"W_K.swapaxes(-1, -2)": "W_K.T", "W_V.swapaxes(-1, -2)": "W_V.T"}),
+    Mistake("keys and values apart", "Two gradients came. The memory is one, so what comes by its keys and by its "
+        "values is added.",
+        lambda dK, dV, W_K, W_V: np.array([(dK @ W_K.swapaxes(-1, -2)).sum(axis=0), (dV @ W_V.swapaxes(-1,
+            -2)).sum(axis=0)])),
+    Mistake("the last block is left out", "One block is missing: all of them have read the memory.",
+        {"dH.sum(axis=0)": "dH[:-1].sum(axis=0)"},
+        lambda dK, dV, W_K, W_V: sum(dK[i] @ W_K[i].T + dV[i] @ W_V[i].T for i in range(len(dK) - 1))),
+)  # fmt: skip

@@ -16,6 +16,8 @@ were cut in one way, so for it another cut is nearly another language.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def encode(word, merges):
     """The numbers of a word's tokens, when no more pair can be joined."""
@@ -67,24 +69,20 @@ def cases(rng):
 
 
 GIVEN = ("merges applied in the order of the text", "the row, not the token")
-VARIANTS = """
-    through_the_list
-    with_masks
-"""
-MISTAKES = """
-merges applied in the order of the text | The first pair of the text that is in the list was joined. The list decides:
-  the pair of lowest rank is next, wherever it stands.
-    min(places, key=lambda i: ranks[parts[i], parts[i + 1]]) => places[0]
-merges applied from the end of the text | The last pair of the text that is in the list was joined. The list decides:
-  the pair of lowest rank is next, wherever it stands.
-    min(places, key=lambda i: ranks[parts[i], parts[i + 1]]) => places[-1]
-the row, not the token | A token got the number of its row in the list. The 256 bytes come before it.
-    = [256 + ranks => = [ranks
-counted from one | The token of the first merge is 256: the bytes have the numbers 0 to 255.
-    = [256 + ranks => = [257 + ranks
-the last merge first | The pair of the highest rank was joined. What was learned first is joined first.
-    min(places, => max(places,
-one merge only | The function returned after its first merge. It goes on until no pair is in the list.
-    = [256 + ranks[parts[first], parts[first + 1]]]
-        => = [256 + ranks[parts[first], parts[first + 1]]]; break
-"""
+VARIANTS = (through_the_list, with_masks)
+MISTAKES = (
+    Mistake("merges applied in the order of the text", "The first pair of the text that is in the list was joined. "
+        "The list decides: the pair of lowest rank is next, wherever it stands.",
+        {"min(places, key=lambda i: ranks[parts[i], parts[i + 1]])": "places[0]"}),
+    Mistake("merges applied from the end of the text", "The last pair of the text that is in the list was joined. The "
+        "list decides: the pair of lowest rank is next, wherever it stands.",
+        {"min(places, key=lambda i: ranks[parts[i], parts[i + 1]])": "places[-1]"}),
+    Mistake("the row, not the token", "A token got the number of its row in the list. The 256 bytes come before it.",
+        {"= [256 + ranks": "= [ranks"}),
+    Mistake("counted from one", "The token of the first merge is 256: the bytes have the numbers 0 to 255.",
+        {"= [256 + ranks": "= [257 + ranks"}),
+    Mistake("the last merge first", "The pair of the highest rank was joined. What was learned first is joined first.",
+        {"min(places,": "max(places,"}),
+    Mistake("one merge only", "The function returned after its first merge. It goes on until no pair is in the list.",
+        {"= [256 + ranks[parts[first], parts[first + 1]]]": "= [256 + ranks[parts[first], parts[first + 1]]]; break"}),
+)  # fmt: skip

@@ -17,6 +17,7 @@ the two it is: one has to read the program that wrote it, or compare.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -56,25 +57,23 @@ def cases(rng):
 
 
 RETURNS = ("W_Q", "W_K", "W_V")
-VARIANTS = """
-    row_by_row
-    turned_first
-"""
-MISTAKES = """
-cut as GPT-2 cuts | The rows were cut into three blocks, one for all queries. Here each head has its queries,
-  keys and values together.
-    reshape(n_heads, 3, -1, d) => reshape(3, n_heads, -1, d).swapaxes(0, 1)
-not turned | The parts are (out, in), as they were stored. The book's maps are (in, out).
-    reshape(-1, d).T => reshape(-1, d)
-keys first | What came out as queries are the keys, and the other way round.
-    return W_Q, W_K, W_V => return W_K, W_Q, W_V
-keys and values exchanged | What came out as keys are the values, and the other way round.
-    return W_Q, W_K, W_V => return W_Q, W_V, W_K
-values first | The three came out in the order values, keys, queries, or nearly.
-    return W_Q, W_K, W_V => return W_V, W_K, W_Q
-every third row | The three were taken in turns, row by row. A head has d_k rows of queries before its keys begin.
-    parts = C.reshape(n_heads, 3, -1, d) => parts = C.reshape(n_heads, -1, 3, d).swapaxes(1, 2)
-the heads inside | In each map the numbers of the heads are mixed: number 0 of all heads, then number 1. The
-  heads lie side by side.
-    parts[:, i].reshape(-1, d).T => parts[:, i].swapaxes(0, 1).reshape(-1, d).T
-"""
+VARIANTS = (row_by_row, turned_first)
+MISTAKES = (
+    Mistake("cut as GPT-2 cuts", "The rows were cut into three blocks, one for all queries. Here each head has its "
+        "queries, keys and values together.",
+        {"reshape(n_heads, 3, -1, d)": "reshape(3, n_heads, -1, d).swapaxes(0, 1)"}),
+    Mistake("not turned", "The parts are (out, in), as they were stored. The book's maps are (in, out).",
+        {"reshape(-1, d).T": "reshape(-1, d)"}),
+    Mistake("keys first", "What came out as queries are the keys, and the other way round.",
+        {"return W_Q, W_K, W_V": "return W_K, W_Q, W_V"}),
+    Mistake("keys and values exchanged", "What came out as keys are the values, and the other way round.",
+        {"return W_Q, W_K, W_V": "return W_Q, W_V, W_K"}),
+    Mistake("values first", "The three came out in the order values, keys, queries, or nearly.",
+        {"return W_Q, W_K, W_V": "return W_V, W_K, W_Q"}),
+    Mistake("every third row", "The three were taken in turns, row by row. A head has d_k rows of queries before its "
+        "keys begin.",
+        {"parts = C.reshape(n_heads, 3, -1, d)": "parts = C.reshape(n_heads, -1, 3, d).swapaxes(1, 2)"}),
+    Mistake("the heads inside", "In each map the numbers of the heads are mixed: number 0 of all heads, then number "
+        "1. The heads lie side by side.",
+        {"parts[:, i].reshape(-1, d).T": "parts[:, i].swapaxes(0, 1).reshape(-1, d).T"}),
+)  # fmt: skip

@@ -18,6 +18,7 @@ not, so compare that row with the last row of the whole.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -55,39 +56,38 @@ def cases(rng):
 
 
 GIVEN = ("distances from the wrong end", "far distances begin again")
-VARIANTS = """
-    from_the_end
-    last_row_of_all
-"""
-MISTAKES = """
-distances from the wrong end | The first key of the text was given the distance 0. The nearest key is the last one.
-    distance = np.arange(held, -1, -1) => distance = np.arange(held + 1)
-far distances begin again | Behind the end of the table its rows came again from the start, so a far key counts as near.
-    np.minimum(distance, table.shape[1] - 1) => distance % table.shape[1]
-its own key is left out | The new token has a key, too, at distance 0.
-    distance = np.arange(held, -1, -1) => distance = np.arange(held, 0, -1)
-nothing has the distance 0 | The last key is the token's own: its distance is 0, not 1.
-    distance = np.arange(held, -1, -1) => distance = np.arange(held + 1, 0, -1)
-one row too few | Distances of `most` were given the row before the last.
-    np.minimum(distance, table.shape[1] - 1) => np.minimum(distance, table.shape[1] - 2)
-nothing for the far ones | Keys beyond the table got nothing. They share its last number.
-    return table[:, row] => return np.where(distance < table.shape[1], table[:, row], 0)
-one head for all | Every head has a row of its own in the table.
-    return table[:, row] => return np.repeat(table[:1, row], len(table), axis=0)
-two keys at the distance 0 | Only the token's own key has the distance 0; the one before it has 1.
-    distance = np.arange(held, -1, -1) => distance = np.maximum(np.arange(held - 1, -2, -1), 0)
-the far ones are hidden | Keys beyond the table were hidden. They share its last number.
-    return table[:, row] => return np.where(distance < table.shape[1], table[:, row], -np.inf)
-the far ones are missing | Keys beyond the table have no place here. They share its last number.
-    return table[:, row] => return table[:, row][:, max(held + 1 - table.shape[1], 0) :]
-the heads are counted | The distances stand in the columns of the table. Its rows are the heads.
-    table.shape[1] - 1 => table.shape[0] - 1
-the table is turned round | The first numbers of the table are at the end, and far keys still come last. Turn the keys.
-    = table[:, table.shape[1] - 1 - np.minimum(np.arange(held + 1), table.shape[1] - 1)]
-the last number for all | All keys got the number of the far ones.
-    = np.repeat(table[:, -1:], held + 1, axis=1)
-all queries | There is a row for each token of the text. Only the new token asks.
-    = table[:, np.clip(np.arange(held + 1)[:, None] - np.arange(held + 1), 0, table.shape[1] - 1)]
-places, not what stands there | This says where to look in the table, not what is found.
-    return table[:, row] => return row
-"""
+VARIANTS = (from_the_end, last_row_of_all)
+MISTAKES = (
+    Mistake("distances from the wrong end", "The first key of the text was given the distance 0. The nearest key is "
+        "the last one.", {"distance = np.arange(held, -1, -1)": "distance = np.arange(held + 1)"}),
+    Mistake("far distances begin again", "Behind the end of the table its rows came again from the start, so a far "
+        "key counts as near.", {"np.minimum(distance, table.shape[1] - 1)": "distance % table.shape[1]"}),
+    Mistake("its own key is left out", "The new token has a key, too, at distance 0.",
+        {"distance = np.arange(held, -1, -1)": "distance = np.arange(held, 0, -1)"}),
+    Mistake("nothing has the distance 0", "The last key is the token's own: its distance is 0, not 1.",
+        {"distance = np.arange(held, -1, -1)": "distance = np.arange(held + 1, 0, -1)"}),
+    Mistake("one row too few", "Distances of `most` were given the row before the last.",
+        {"np.minimum(distance, table.shape[1] - 1)": "np.minimum(distance, table.shape[1] - 2)"}),
+    Mistake("nothing for the far ones", "Keys beyond the table got nothing. They share its last number.",
+        {"return table[:, row]": "return np.where(distance < table.shape[1], table[:, row], 0)"}),
+    Mistake("one head for all", "Every head has a row of its own in the table.",
+        {"return table[:, row]": "return np.repeat(table[:1, row], len(table), axis=0)"}),
+    Mistake("two keys at the distance 0", "Only the token's own key has the distance 0; the one before it has 1.",
+        {"distance = np.arange(held, -1, -1)": "distance = np.maximum(np.arange(held - 1, -2, -1), 0)"}),
+    Mistake("the far ones are hidden", "Keys beyond the table were hidden. They share its last number.",
+        {"return table[:, row]": "return np.where(distance < table.shape[1], table[:, row], -np.inf)"}),
+    Mistake("the far ones are missing", "Keys beyond the table have no place here. They share its last number.",
+        {"return table[:, row]": "return table[:, row][:, max(held + 1 - table.shape[1], 0) :]"}),
+    Mistake("the heads are counted", "The distances stand in the columns of the table. Its rows are the heads.",
+        {"table.shape[1] - 1": "table.shape[0] - 1"}),
+    Mistake("the table is turned round", "The first numbers of the table are at the end, and far keys still come "
+        "last. Turn the keys.",
+        lambda table, held: table[:, table.shape[1] - 1 - np.minimum(np.arange(held + 1), table.shape[1] - 1)]),
+    Mistake("the last number for all", "All keys got the number of the far ones.",
+        lambda table, held: np.repeat(table[:, -1:], held + 1, axis=1)),
+    Mistake("all queries", "There is a row for each token of the text. Only the new token asks.",
+        lambda table, held: table[:, np.clip(np.arange(held + 1)[:, None] - np.arange(held + 1), 0, table.shape[1] -
+            1)]),
+    Mistake("places, not what stands there", "This says where to look in the table, not what is found.",
+        {"return table[:, row]": "return row"}),
+)  # fmt: skip

@@ -18,6 +18,8 @@ and too few there.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def nucleus(s, T, p):
     """Probabilities of the fewest likeliest tokens that together reach p, at temperature T; (vocab,)."""
@@ -62,36 +64,32 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_loop
-    by_what_is_likelier
-"""
-MISTAKES = """
-the token that crosses p is dropped | The token with which the sum reaches p belongs to the nucleus. Without it
-  what is kept has less than p, and where one token has more than p nothing is kept at all.
-    before < p => np.cumsum(P[order]) <= p
-    before < p => np.cumsum(P[order]) < p
-    kept = order[before < p] => kept = order[: max(1, (np.cumsum(P[order]) <= p).sum())]
-one too many | One token more was kept than necessary.
-    kept = order[before < p] => kept = order[: (before < p).sum() + 1]
-a temperature that multiplies | A temperature above one must make the draw more even; here it makes it sharper.
-    z = s / T => z = s * T
-no temperature | These are the probabilities at temperature 1.
-    z = s / T => z = s
-the temperature comes last | The nucleus was chosen at temperature 1, and what is left was heated. T acts first.
-    z = s / T => z = s
-        ;; return Q / Q.sum() => Q = np.where(Q > 0, P ** (1 / T), 0); return Q / Q.sum()
-not divided by the sum | What is left must sum to one.
-    return Q / Q.sum() => return Q
-in the order of probability | The probabilities are sorted. They must stand in the order of the vocabulary.
-    kept = order[before < p] => kept = np.flatnonzero(before < p)
-        ;; Q[kept] = P[kept] => Q[kept] = P[order][kept]
-a threshold | p is not a least probability of each token, but of all that are kept together.
-    kept = order[before < p] => kept = order[(P[order] >= p)]
-the least likely first | The tail was kept. The nucleus begins with the likeliest token.
-    np.argsort(-P) => np.argsort(P)
-a second softmax | The probabilities that are left went through a softmax again. They are divided by their sum.
-    return Q / Q.sum() => return np.where(Q > 0, np.exp(Q), 0) / np.exp(Q[Q > 0]).sum()
-equal chances | Inside the nucleus the likelier tokens are still likelier.
-    Q[kept] = P[kept] => Q[kept] = 1
-"""
+VARIANTS = (by_loop, by_what_is_likelier)
+MISTAKES = (
+    Mistake("the token that crosses p is dropped", "The token with which the sum reaches p belongs to the nucleus. "
+        "Without it what is kept has less than p, and where one token has more than p nothing is kept at all.",
+        {"before < p": "np.cumsum(P[order]) <= p"},
+        {"before < p": "np.cumsum(P[order]) < p"},
+        {"kept = order[before < p]": "kept = order[: max(1, (np.cumsum(P[order]) <= p).sum())]"}),
+    Mistake("one too many", "One token more was kept than necessary.",
+        {"kept = order[before < p]": "kept = order[: (before < p).sum() + 1]"}),
+    Mistake("a temperature that multiplies", "A temperature above one must make the draw more even; here it makes it "
+        "sharper.", {"z = s / T": "z = s * T"}),
+    Mistake("no temperature", "These are the probabilities at temperature 1.", {"z = s / T": "z = s"}),
+    Mistake("the temperature comes last", "The nucleus was chosen at temperature 1, and what is left was heated. T "
+        "acts first.",
+        {"z = s / T": "z = s", "return Q / Q.sum()": "Q = np.where(Q > 0, P ** (1 / T), 0); return Q / Q.sum()"}),
+    Mistake("not divided by the sum", "What is left must sum to one.", {"return Q / Q.sum()": "return Q"}),
+    Mistake("in the order of probability", "The probabilities are sorted. They must stand in the order of the "
+        "vocabulary.",
+        {"kept = order[before < p]": "kept = np.flatnonzero(before < p)",
+         "Q[kept] = P[kept]": "Q[kept] = P[order][kept]"}),
+    Mistake("a threshold", "p is not a least probability of each token, but of all that are kept together.",
+        {"kept = order[before < p]": "kept = order[(P[order] >= p)]"}),
+    Mistake("the least likely first", "The tail was kept. The nucleus begins with the likeliest token.",
+        {"np.argsort(-P)": "np.argsort(P)"}),
+    Mistake("a second softmax", "The probabilities that are left went through a softmax again. They are divided by "
+        "their sum.", {"return Q / Q.sum()": "return np.where(Q > 0, np.exp(Q), 0) / np.exp(Q[Q > 0]).sum()"}),
+    Mistake("equal chances", "Inside the nucleus the likelier tokens are still likelier.",
+        {"Q[kept] = P[kept]": "Q[kept] = 1"}),
+)  # fmt: skip

@@ -15,6 +15,8 @@ For short texts this is the rule of six operations for each parameter and token.
 of n / (6 d), leaving the table out: a sixth at n = d.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def operations(b, n, n_layers, d, vocab):
     """Floating-point operations of one training step."""
@@ -39,30 +41,24 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    one_token_at_a_time
-    return 2 * 3 * b * (maps + mixing) => return b * (6 * maps + 6 * mixing)
-"""
-MISTAKES = """
-multiply-adds, not operations | This counts a multiplication and the addition behind it as one. They are two operations.
-    return 2 * 3 * b => return 3 * b
-forward alone | The gradients are missing: backward makes two products for each one of forward.
-    return 2 * 3 * b => return 2 * b
-backward as often as forward | Backward has two products where forward has one: the gradient of what came in, and
-  that of the matrix.
-    return 2 * 3 * b => return 2 * 2 * b
-attention among the tokens is missing | Scores and average depend on no parameter, and are work all the same.
-    (maps + mixing) => maps
-scores alone | Attention multiplies twice for each pair: for the score, and for the average of the values.
-    n_layers * 2 * n**2 => n_layers * n**2
-the table is not multiplied with | The tied table makes the scores: every token is multiplied with all of it.
-    12 * n_layers * d**2 + vocab * d => 12 * n_layers * d**2
-the table is counted twice | Looking a vector up is no multiplication: only the scores multiply with the table.
-    vocab * d => 2 * vocab * d
-one layer only | Every block has its own pairs of tokens.
-    mixing = n_layers * 2 => mixing = 2
-one text only | There are b texts.
-    2 * 3 * b * => 2 * 3 *
-texts look at each other | A token sees its own text alone: the pairs grow with b, not with its square.
-    mixing = n_layers * 2 * n**2 * d => mixing = n_layers * 2 * b * n**2 * d
-"""
+VARIANTS = (one_token_at_a_time, {"return 2 * 3 * b * (maps + mixing)": "return b * (6 * maps + 6 * mixing)"})
+MISTAKES = (
+    Mistake("multiply-adds, not operations", "This counts a multiplication and the addition behind it as one. They "
+        "are two operations.", {"return 2 * 3 * b": "return 3 * b"}),
+    Mistake("forward alone", "The gradients are missing: backward makes two products for each one of forward.",
+        {"return 2 * 3 * b": "return 2 * b"}),
+    Mistake("backward as often as forward", "Backward has two products where forward has one: the gradient of what "
+        "came in, and that of the matrix.", {"return 2 * 3 * b": "return 2 * 2 * b"}),
+    Mistake("attention among the tokens is missing", "Scores and average depend on no parameter, and are work all the "
+        "same.", {"(maps + mixing)": "maps"}),
+    Mistake("scores alone", "Attention multiplies twice for each pair: for the score, and for the average of the "
+        "values.", {"n_layers * 2 * n**2": "n_layers * n**2"}),
+    Mistake("the table is not multiplied with", "The tied table makes the scores: every token is multiplied with all "
+        "of it.", {"12 * n_layers * d**2 + vocab * d": "12 * n_layers * d**2"}),
+    Mistake("the table is counted twice", "Looking a vector up is no multiplication: only the scores multiply with "
+        "the table.", {"vocab * d": "2 * vocab * d"}),
+    Mistake("one layer only", "Every block has its own pairs of tokens.", {"mixing = n_layers * 2": "mixing = 2"}),
+    Mistake("one text only", "There are b texts.", {"2 * 3 * b *": "2 * 3 *"}),
+    Mistake("texts look at each other", "A token sees its own text alone: the pairs grow with b, not with its square.",
+        {"mixing = n_layers * 2 * n**2 * d": "mixing = n_layers * 2 * b * n**2 * d"}),
+)  # fmt: skip

@@ -18,6 +18,7 @@ One mean over all targets, since otherwise a token of a short text would count m
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -53,46 +54,43 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_loop
-    -said[real].mean() => -np.sum(said * real) / np.sum(real)
-"""
-MISTAKES = """
-target not shifted | The scores at a token were judged by that same token, which they have seen. They must be
-  judged by the next one.
-    log_P[:, :-1], tokens[:, 1:, None] => log_P[:, 1:], tokens[:, 1:, None]
-    log_P[:, :-1], tokens[:, 1:, None] => log_P, tokens[:, :, None]
-        ;; np.arange(1, S.shape[1]) => np.arange(S.shape[1])
-shifted the other way | The scores were judged by the token *before* the one they stand at.
-    log_P[:, :-1], tokens[:, 1:, None] => log_P[:, 1:], tokens[:, :-1, None]
-padding is counted | Targets behind the end of a text were counted, too.
-    -said[real].mean() => -said.mean()
-one target of the padding is counted | Of each text that is padded, the first token of the padding counts as a
-  target. The last real token is the last target.
-    np.arange(1, S.shape[1]) => np.arange(S.shape[1] - 1)
-the last token is missing | The last real token of each text is a target, too.
-    np.arange(1, S.shape[1]) => np.arange(2, S.shape[1] + 1)
-a mean of means | Each text has its own mean here, and the means are averaged, so a token of a short text counts
-  more.
-    return -said[real].mean() => return -(np.sum(said * real, axis=1) / real.sum(axis=1)).mean()
-divided by all places | The sum is right, but it was divided by all places, padding included.
-    return -said[real].mean() => return -said[real].sum() / real.size
-divided by the number of tokens | A text of length l has l - 1 targets: its first token follows nothing.
-    return -said[real].mean() => return -said[real].sum() / length.sum()
-divided by the number of texts | This is the mean of a text, not of a token.
-    return -said[real].mean() => return -said[real].sum() / len(S)
-a sum | The mean was asked for; a sum grows with the batch.
-    return -said[real].mean() => return -said[real].sum()
-no minus | A loss is minus the log-probability: small when the model is right.
-    return -said[real] => return said[real]
-in bits | This is the loss in bits. In nats the logarithm is the natural one.
-    return -said[real].mean() => return -said[real].mean() / np.log(2)
-no softmax | The scores themselves were read off. They become log-probabilities by a log-softmax.
-    log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True)) => log_P = S
-probabilities, no logarithm | These are probabilities. The loss is minus their logarithm.
-    return -said[real].mean() => return -np.exp(said[real]).mean()
-the logarithm of the mean | First the logarithm of each, then the mean.
-    return -said[real].mean() => return -np.log(np.exp(said[real]).mean())
-normalised over the positions | The softmax runs over the vocabulary, the last axis, at every position.
-    axis=-1, keepdims=True => axis=1, keepdims=True
-"""
+VARIANTS = (by_loop, {"-said[real].mean()": "-np.sum(said * real) / np.sum(real)"})
+MISTAKES = (
+    Mistake("target not shifted", "The scores at a token were judged by that same token, which they have seen. They "
+        "must be judged by the next one.",
+        {"log_P[:, :-1], tokens[:, 1:, None]": "log_P[:, 1:], tokens[:, 1:, None]"},
+        {"log_P[:, :-1], tokens[:, 1:, None]": "log_P, tokens[:, :, None]",
+         "np.arange(1, S.shape[1])": "np.arange(S.shape[1])"}),
+    Mistake("shifted the other way", "The scores were judged by the token *before* the one they stand at.",
+        {"log_P[:, :-1], tokens[:, 1:, None]": "log_P[:, 1:], tokens[:, :-1, None]"}),
+    Mistake("padding is counted", "Targets behind the end of a text were counted, too.",
+        {"-said[real].mean()": "-said.mean()"}),
+    Mistake("one target of the padding is counted", "Of each text that is padded, the first token of the padding "
+        "counts as a target. The last real token is the last target.",
+        {"np.arange(1, S.shape[1])": "np.arange(S.shape[1] - 1)"}),
+    Mistake("the last token is missing", "The last real token of each text is a target, too.",
+        {"np.arange(1, S.shape[1])": "np.arange(2, S.shape[1] + 1)"}),
+    Mistake("a mean of means", "Each text has its own mean here, and the means are averaged, so a token of a short "
+        "text counts more.",
+        {"return -said[real].mean()": "return -(np.sum(said * real, axis=1) / real.sum(axis=1)).mean()"}),
+    Mistake("divided by all places", "The sum is right, but it was divided by all places, padding included.",
+        {"return -said[real].mean()": "return -said[real].sum() / real.size"}),
+    Mistake("divided by the number of tokens", "A text of length l has l - 1 targets: its first token follows nothing.",
+        {"return -said[real].mean()": "return -said[real].sum() / length.sum()"}),
+    Mistake("divided by the number of texts", "This is the mean of a text, not of a token.",
+        {"return -said[real].mean()": "return -said[real].sum() / len(S)"}),
+    Mistake("a sum", "The mean was asked for; a sum grows with the batch.",
+        {"return -said[real].mean()": "return -said[real].sum()"}),
+    Mistake("no minus", "A loss is minus the log-probability: small when the model is right.",
+        {"return -said[real]": "return said[real]"}),
+    Mistake("in bits", "This is the loss in bits. In nats the logarithm is the natural one.",
+        {"return -said[real].mean()": "return -said[real].mean() / np.log(2)"}),
+    Mistake("no softmax", "The scores themselves were read off. They become log-probabilities by a log-softmax.",
+        {"log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True))": "log_P = S"}),
+    Mistake("probabilities, no logarithm", "These are probabilities. The loss is minus their logarithm.",
+        {"return -said[real].mean()": "return -np.exp(said[real]).mean()"}),
+    Mistake("the logarithm of the mean", "First the logarithm of each, then the mean.",
+        {"return -said[real].mean()": "return -np.log(np.exp(said[real]).mean())"}),
+    Mistake("normalised over the positions", "The softmax runs over the vocabulary, the last axis, at every position.",
+        {"axis=-1, keepdims=True": "axis=1, keepdims=True"}),
+)  # fmt: skip

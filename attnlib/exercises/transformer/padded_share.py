@@ -16,6 +16,8 @@ the course's loader does, keeps nearly all of the gain without showing the model
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def padded_share(lengths, size):
     """The share of places that is padding, in batches of sentences sorted by length; lengths (sentences,)."""
@@ -56,37 +58,36 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    place_by_place
-    1 - ordered.sum() / places => (places - ordered.sum()) / places
-"""
-MISTAKES = """
-not sorted | The sentences were cut as they came. Sorted first, a batch has sentences of about one length.
-    ordered = np.sort(lengths) => ordered = lengths
-one batch of all | Every sentence was made as long as the longest of all. A batch is as wide as its own longest.
-    len(batch) * batch.max() => len(batch) * ordered.max()
-the share that is no padding | This is the share of words. Padding is the rest.
-    return 1 - ordered.sum() / places => return ordered.sum() / places
-padding for each word | Padding was divided by words. Asked for is the share of all places.
-    1 - ordered.sum() / places => places / ordered.sum() - 1
-a mean over the batches | Each batch has its own share here, and the shares are averaged. Wide batches have more places.
-    return 1 - ordered.sum() / places => return np.mean([1 - batch.mean() / batch.max() for batch in batches])
-the last batch counted as full | The last batch has only the sentences that are left.
-    len(batch) * batch.max() => size * batch.max()
-the last batch is dropped | The sentences that are left over are a batch, too.
-    ordered = np.sort(lengths)
-        => ordered = np.sort(lengths); ordered = ordered[: max(len(ordered) // size, 1) * size]
-    whole_batches
-the number of padded places | That is how many places are padding, not which share.
-    1 - ordered.sum() / places => places - ordered.sum()
-as wide as the shortest | A batch must hold its longest sentence.
-    batch.max() => batch.min()
-longest first | The longest were taken first, so that the smaller batch at the end is one of short sentences.
-    ordered = np.sort(lengths) => ordered = np.sort(lengths)[::-1]
-so many batches | `size` is how many sentences a batch has, not how many batches there are.
-    so_many_batches
-the first batch alone | That is the share of one batch. All of them count.
-    return 1 - ordered.sum() / places => return 1 - batches[0].mean() / batches[0].max()
-a share for each batch | Each batch has its own share here. Asked for is one, of all places together.
-    return 1 - ordered.sum() / places => return np.array([1 - batch.mean() / batch.max() for batch in batches])
-"""
+VARIANTS = (place_by_place, {"1 - ordered.sum() / places": "(places - ordered.sum()) / places"})
+MISTAKES = (
+    Mistake("not sorted", "The sentences were cut as they came. Sorted first, a batch has sentences of about one "
+        "length.", {"ordered = np.sort(lengths)": "ordered = lengths"}),
+    Mistake("one batch of all", "Every sentence was made as long as the longest of all. A batch is as wide as its own "
+        "longest.", {"len(batch) * batch.max()": "len(batch) * ordered.max()"}),
+    Mistake("the share that is no padding", "This is the share of words. Padding is the rest.",
+        {"return 1 - ordered.sum() / places": "return ordered.sum() / places"}),
+    Mistake("padding for each word", "Padding was divided by words. Asked for is the share of all places.",
+        {"1 - ordered.sum() / places": "places / ordered.sum() - 1"}),
+    Mistake("a mean over the batches", "Each batch has its own share here, and the shares are averaged. Wide batches "
+        "have more places.",
+        {"return 1 - ordered.sum() / places":
+             "return np.mean([1 - batch.mean() / batch.max() for batch in batches])"}),
+    Mistake("the last batch counted as full", "The last batch has only the sentences that are left.",
+        {"len(batch) * batch.max()": "size * batch.max()"}),
+    Mistake("the last batch is dropped", "The sentences that are left over are a batch, too.",
+        {"ordered = np.sort(lengths)":
+             "ordered = np.sort(lengths); ordered = ordered[: max(len(ordered) // size, 1) * size]"},
+        whole_batches),
+    Mistake("the number of padded places", "That is how many places are padding, not which share.",
+        {"1 - ordered.sum() / places": "places - ordered.sum()"}),
+    Mistake("as wide as the shortest", "A batch must hold its longest sentence.", {"batch.max()": "batch.min()"}),
+    Mistake("longest first", "The longest were taken first, so that the smaller batch at the end is one of short "
+        "sentences.", {"ordered = np.sort(lengths)": "ordered = np.sort(lengths)[::-1]"}),
+    Mistake("so many batches", "`size` is how many sentences a batch has, not how many batches there are.",
+        so_many_batches),
+    Mistake("the first batch alone", "That is the share of one batch. All of them count.",
+        {"return 1 - ordered.sum() / places": "return 1 - batches[0].mean() / batches[0].max()"}),
+    Mistake("a share for each batch", "Each batch has its own share here. Asked for is one, of all places together.",
+        {"return 1 - ordered.sum() / places":
+             "return np.array([1 - batch.mean() / batch.max() for batch in batches])"}),
+)  # fmt: skip

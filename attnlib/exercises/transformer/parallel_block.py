@@ -19,6 +19,7 @@ faster; the feed-forward network now works with what attention fetched one block
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn, weights
 
 
@@ -52,45 +53,43 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    one_token_at_a_time
-    return X + A + F => return F + (A + X)
-"""
-MISTAKES = """
-one after the other | The feed-forward network read what attention had said. Both read the same normed
-  stream.
-    F = => Z = X + A; Z = Z - Z.mean(axis=-1, keepdims=True);
-           N = Z / np.sqrt((Z**2).mean(axis=-1, keepdims=True) + eps); F =
-the normed vector is handed on | The way around starts behind the norm: the stream itself is lost.
-    return X + => return N +
-the residual after the norm | The sum was normed on its way out. In this block nothing stands on the way around.
-    return X + A + F => Y = X + A + F; Y = Y - Y.mean(axis=-1, keepdims=True);
-           return Y / np.sqrt((Y**2).mean(axis=-1, keepdims=True) + eps)
-no way around | What came in is not in the sum.
-    return X + A + F => return A + F
-the way around twice | What came in was added twice, once for each part.
-    return X + A + F => return X + A + X + F
-attention reads the stream itself | The norm stands before attention, too.
-    P @ N @ M => P @ X @ M
-the feed-forward network reads the stream itself | The norm stands before the feed-forward network, too.
-    np.maximum(N @ W_1, 0) => np.maximum(X @ W_1, 0)
-the feed-forward network reads what attention says | It reads the normed stream, as attention does.
-    np.maximum(N @ W_1, 0) => np.maximum(A @ W_1, 0)
-no bend | Negative numbers inside the feed-forward network must become zero.
-    np.maximum(N @ W_1, 0) => N @ W_1
-the bend comes last | The bend stands between the two matrices, not behind them.
-    np.maximum(N @ W_1, 0) @ W_2 => np.maximum(N @ W_1 @ W_2, 0)
-half of what they say | Both parts were averaged. Their sum is added.
-    return X + A + F => return X + (A + F) / 2
-a root mean square | The mean was not taken away: this is an RMS norm.
-    centred = X - X.mean(axis=-1, keepdims=True) => centred = X
-the norm of all tokens together | One mean and one variance for the whole array. Each token's vector has its own.
-    axis=-1, keepdims=True =>
-the norm over the tokens | Mean and variance were taken over the tokens. Each token's vector has its own.
-    axis=-1 => axis=0
-unbiased variance | The sum of squares was divided by d - 1. Layer normalisation divides by d.
-    (centred**2).mean(axis=-1, keepdims=True) => centred.var(axis=-1, ddof=1, keepdims=True)
-eps outside the root | eps was added to the standard deviation. It belongs under the root.
-    np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps)
-        => (np.sqrt((centred**2).mean(axis=-1, keepdims=True)) + eps)
-"""
+VARIANTS = (one_token_at_a_time, {"return X + A + F": "return F + (A + X)"})
+MISTAKES = (
+    Mistake("one after the other", "The feed-forward network read what attention had said. Both read the same normed "
+        "stream.",
+        {"F =":
+             "Z = X + A; Z = Z - Z.mean(axis=-1, keepdims=True); N = Z / np.sqrt((Z**2).mean(axis=-1, keepdims=True) "
+             "+ eps); F ="}),
+    Mistake("the normed vector is handed on", "The way around starts behind the norm: the stream itself is lost.",
+        {"return X +": "return N +"}),
+    Mistake("the residual after the norm", "The sum was normed on its way out. In this block nothing stands on the "
+        "way around.",
+        {"return X + A + F":
+             "Y = X + A + F; Y = Y - Y.mean(axis=-1, keepdims=True); return Y / np.sqrt((Y**2).mean(axis=-1, "
+             "keepdims=True) + eps)"}),
+    Mistake("no way around", "What came in is not in the sum.", {"return X + A + F": "return A + F"}),
+    Mistake("the way around twice", "What came in was added twice, once for each part.",
+        {"return X + A + F": "return X + A + X + F"}),
+    Mistake("attention reads the stream itself", "The norm stands before attention, too.", {"P @ N @ M": "P @ X @ M"}),
+    Mistake("the feed-forward network reads the stream itself", "The norm stands before the feed-forward network, too.",
+        {"np.maximum(N @ W_1, 0)": "np.maximum(X @ W_1, 0)"}),
+    Mistake("the feed-forward network reads what attention says", "It reads the normed stream, as attention does.",
+        {"np.maximum(N @ W_1, 0)": "np.maximum(A @ W_1, 0)"}),
+    Mistake("no bend", "Negative numbers inside the feed-forward network must become zero.",
+        {"np.maximum(N @ W_1, 0)": "N @ W_1"}),
+    Mistake("the bend comes last", "The bend stands between the two matrices, not behind them.",
+        {"np.maximum(N @ W_1, 0) @ W_2": "np.maximum(N @ W_1 @ W_2, 0)"}),
+    Mistake("half of what they say", "Both parts were averaged. Their sum is added.",
+        {"return X + A + F": "return X + (A + F) / 2"}),
+    Mistake("a root mean square", "The mean was not taken away: this is an RMS norm.",
+        {"centred = X - X.mean(axis=-1, keepdims=True)": "centred = X"}),
+    Mistake("the norm of all tokens together", "One mean and one variance for the whole array. Each token's vector "
+        "has its own.", {"axis=-1, keepdims=True": ""}),
+    Mistake("the norm over the tokens", "Mean and variance were taken over the tokens. Each token's vector has its "
+        "own.", {"axis=-1": "axis=0"}),
+    Mistake("unbiased variance", "The sum of squares was divided by d - 1. Layer normalisation divides by d.",
+        {"(centred**2).mean(axis=-1, keepdims=True)": "centred.var(axis=-1, ddof=1, keepdims=True)"}),
+    Mistake("eps outside the root", "eps was added to the standard deviation. It belongs under the root.",
+        {"np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps)":
+             "(np.sqrt((centred**2).mean(axis=-1, keepdims=True)) + eps)"}),
+)  # fmt: skip

@@ -16,6 +16,8 @@ still one turn: a block for the rows' hands, and one for the columns'.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def picture_places(rows, columns, d):
     """Sinusoids for the row and for the column of each patch; (rows, columns, d)."""
@@ -63,34 +65,30 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    number_by_number
-    one_table
-"""
-MISTAKES = """
-half of the exponent | The hands slow down half as fast as they should: the exponent is 2i over the width of one
-  clock, which is d/2.
-    np.arange(0, h, 2) / h => np.arange(0, h, 2) / 2 / h
-the exponent doubled | The hands slow down twice as fast as they should: the exponent is 2i over the width, with
-  i = 0, 1, 2 ...
-    np.arange(0, h, 2) / h => 2 * np.arange(0, h, 2) / h
-all hands at one speed | Every hand turns at the same speed. Each has its own, which falls with its number.
-    10_000.0 ** (-np.arange(0, h, 2) / h) => np.ones(h // 2)
-halves in place of pairs | All sines stand before all cosines. The sine and the cosine of a hand stand side by side.
-    np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(n, h)
-        => np.concatenate([np.sin(angles), np.cos(angles)], axis=-1)
-the cosine first | In each pair the sine stands first.
-    [np.sin(angles), np.cos(angles)] => [np.cos(angles), np.sin(angles)]
-row and column exchanged | The first half of the numbers tells the row.
-    = line(rows, d // 2)[:, None] => = line(columns, d // 2)
-        ;; P[..., d // 2 :] = line(columns, d // 2) => P[..., d // 2 :] = line(rows, d // 2)[:, None]
-added | Row and column were added. They have half of the numbers each.
-    P[..., : d // 2] = line(rows, d // 2)[:, None] => P[...] = line(rows, d)[:, None] + line(columns, d)
-        ;; P[..., d // 2 :] = line(columns, d // 2) => pass
-counted from 1 | Rows and columns count from 0, and the first place has only zeros and ones.
-    np.arange(n)[:, None] => (np.arange(n)[:, None] + 1)
-the slow hands first | The first hand is the fastest.
-    (-np.arange(0, h, 2) / h) => (-np.arange(0, h, 2)[::-1] / h)
-a share of the picture | Places are counted, not divided by the size of the picture.
-    np.arange(n)[:, None] * => np.arange(n)[:, None] / max(n - 1, 1) *
-"""
+VARIANTS = (number_by_number, one_table)
+MISTAKES = (
+    Mistake("half of the exponent", "The hands slow down half as fast as they should: the exponent is 2i over the "
+        "width of one clock, which is d/2.", {"np.arange(0, h, 2) / h": "np.arange(0, h, 2) / 2 / h"}),
+    Mistake("the exponent doubled", "The hands slow down twice as fast as they should: the exponent is 2i over the "
+        "width, with i = 0, 1, 2 ...", {"np.arange(0, h, 2) / h": "2 * np.arange(0, h, 2) / h"}),
+    Mistake("all hands at one speed", "Every hand turns at the same speed. Each has its own, which falls with its "
+        "number.", {"10_000.0 ** (-np.arange(0, h, 2) / h)": "np.ones(h // 2)"}),
+    Mistake("halves in place of pairs", "All sines stand before all cosines. The sine and the cosine of a hand stand "
+        "side by side.",
+        {"np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(n, h)":
+             "np.concatenate([np.sin(angles), np.cos(angles)], axis=-1)"}),
+    Mistake("the cosine first", "In each pair the sine stands first.",
+        {"[np.sin(angles), np.cos(angles)]": "[np.cos(angles), np.sin(angles)]"}),
+    Mistake("row and column exchanged", "The first half of the numbers tells the row.",
+        {"= line(rows, d // 2)[:, None]": "= line(columns, d // 2)",
+         "P[..., d // 2 :] = line(columns, d // 2)": "P[..., d // 2 :] = line(rows, d // 2)[:, None]"}),
+    Mistake("added", "Row and column were added. They have half of the numbers each.",
+        {"P[..., : d // 2] = line(rows, d // 2)[:, None]": "P[...] = line(rows, d)[:, None] + line(columns, d)",
+         "P[..., d // 2 :] = line(columns, d // 2)": "pass"}),
+    Mistake("counted from 1", "Rows and columns count from 0, and the first place has only zeros and ones.",
+        {"np.arange(n)[:, None]": "(np.arange(n)[:, None] + 1)"}),
+    Mistake("the slow hands first", "The first hand is the fastest.",
+        {"(-np.arange(0, h, 2) / h)": "(-np.arange(0, h, 2)[::-1] / h)"}),
+    Mistake("a share of the picture", "Places are counted, not divided by the size of the picture.",
+        {"np.arange(n)[:, None] *": "np.arange(n)[:, None] / max(n - 1, 1) *"}),
+)  # fmt: skip

@@ -17,6 +17,8 @@ only those before them. It has no cross-attention, and keys and values of the so
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def prefix_mask(real, m):
     """Who may look where in both texts: (b, n + m, n + m)."""
@@ -56,41 +58,37 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    from_positions
-    four_parts
-"""
-MISTAKES = """
-the source is read causally | A word of the source hears only those before it. An encoder's words hear the whole source.
-    mask[:, :, :n] = real[:, None] => mask[:, :, :n] = real[:, None] & np.tri(n + m, n, dtype=bool)
-padding of the source is seen | The columns of padding are open: a translation would depend on its neighbours in the
-  batch.
-    = real[:, None] => = True
-the source hears the target | The source may not look at the target: the memory would depend on what is said, and on
-  what is yet to be said.
-    mask = np.zeros( => mask = np.ones(
-the target sees its future | Each word of the target sees the one that it must guess.
-    np.tri(m, dtype=bool) => True
-a word does not see itself | The triangle ends one place before the diagonal.
-    np.tri(m, dtype=bool) => np.tri(m, k=-1, dtype=bool)
-the triangle is transposed | Each word of the target sees itself and what comes after it.
-    np.tri(m, dtype=bool) => np.tri(m, dtype=bool).T
-the source is not read | The target sees itself alone: nothing leads from one text to the other.
-    mask[:, :, :n] => mask[:, :n, :n]
-queries of padding are hidden | A mask hides keys. Here padding may not look either, and a softmax has nothing to share
-  out in its rows.
-    mask[:, n:, n:] => mask[:, :n, :n] &= real[:, :, None]; mask[:, n:, n:]
-True means hidden | The mask is the other way round: True means may look.
-    return mask => return ~mask
-padding sees itself | Padding looks at itself. It should look where other words of the source look: at real words.
-    return mask => return mask | np.eye(n + m, dtype=bool)
-the target reads padding | In the rows of the target the columns of padding are open.
-    mask[:, :, :n] = real[:, None] => mask[:, :n, :n] = real[:, None]; mask[:, n:, :n] = True
-padding hidden by rows | Within the source padding closes its rows. What is hidden are keys, and these are columns.
-    mask[:, :, :n] = real[:, None] => mask[:, :n, :n] = real[:, :, None]; mask[:, n:, :n] = real[:, None]
-the target in front | The source stands in front: its rows and columns come first.
-    mask[:, :, :n] => mask[:, :, m:] ;; mask[:, n:, n:] => mask[:, :m, :m]
-numbers, not True and False | The pattern is right, and it is asked for in True and False.
-    return mask => return mask * 1.0
-    return mask => return np.where(mask, 0.0, -np.inf)
-"""
+VARIANTS = (from_positions, four_parts)
+MISTAKES = (
+    Mistake("the source is read causally", "A word of the source hears only those before it. An encoder's words hear "
+        "the whole source.",
+        {"mask[:, :, :n] = real[:, None]": "mask[:, :, :n] = real[:, None] & np.tri(n + m, n, dtype=bool)"}),
+    Mistake("padding of the source is seen", "The columns of padding are open: a translation would depend on its "
+        "neighbours in the batch.", {"= real[:, None]": "= True"}),
+    Mistake("the source hears the target", "The source may not look at the target: the memory would depend on what is "
+        "said, and on what is yet to be said.", {"mask = np.zeros(": "mask = np.ones("}),
+    Mistake("the target sees its future", "Each word of the target sees the one that it must guess.",
+        {"np.tri(m, dtype=bool)": "True"}),
+    Mistake("a word does not see itself", "The triangle ends one place before the diagonal.",
+        {"np.tri(m, dtype=bool)": "np.tri(m, k=-1, dtype=bool)"}),
+    Mistake("the triangle is transposed", "Each word of the target sees itself and what comes after it.",
+        {"np.tri(m, dtype=bool)": "np.tri(m, dtype=bool).T"}),
+    Mistake("the source is not read", "The target sees itself alone: nothing leads from one text to the other.",
+        {"mask[:, :, :n]": "mask[:, :n, :n]"}),
+    Mistake("queries of padding are hidden", "A mask hides keys. Here padding may not look either, and a softmax has "
+        "nothing to share out in its rows.",
+        {"mask[:, n:, n:]": "mask[:, :n, :n] &= real[:, :, None]; mask[:, n:, n:]"}),
+    Mistake("True means hidden", "The mask is the other way round: True means may look.",
+        {"return mask": "return ~mask"}),
+    Mistake("padding sees itself", "Padding looks at itself. It should look where other words of the source look: at "
+        "real words.", {"return mask": "return mask | np.eye(n + m, dtype=bool)"}),
+    Mistake("the target reads padding", "In the rows of the target the columns of padding are open.",
+        {"mask[:, :, :n] = real[:, None]": "mask[:, :n, :n] = real[:, None]; mask[:, n:, :n] = True"}),
+    Mistake("padding hidden by rows", "Within the source padding closes its rows. What is hidden are keys, and these "
+        "are columns.",
+        {"mask[:, :, :n] = real[:, None]": "mask[:, :n, :n] = real[:, :, None]; mask[:, n:, :n] = real[:, None]"}),
+    Mistake("the target in front", "The source stands in front: its rows and columns come first.",
+        {"mask[:, :, :n]": "mask[:, :, m:]", "mask[:, n:, n:]": "mask[:, :m, :m]"}),
+    Mistake("numbers, not True and False", "The pattern is right, and it is asked for in True and False.",
+        {"return mask": "return mask * 1.0"}, {"return mask": "return np.where(mask, 0.0, -np.inf)"}),
+)  # fmt: skip

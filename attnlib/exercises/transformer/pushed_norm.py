@@ -16,6 +16,7 @@ a row, it costs two sums and no matrix.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -64,46 +65,42 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_quotient
-    by_matrices
-"""
-MISTAKES = """
-the mean is taken away | That is layer normalisation, which takes the mean away. RMS normalisation leaves it alone.
-    of_layer_norm
-    (V - Y * => (V - V.mean(axis=1, keepdims=True) - Y *
-    (V - Y * (Y * V).mean(axis=1, keepdims=True)) => (V - V.mean(axis=1, keepdims=True))
-the root does not move | The root was held fixed. It moves, too, when a row is pushed.
-    return (V - Y * (Y * V).mean(axis=1, keepdims=True)) / size => return V / size
-not divided | What is left of the push is divided by the size of the row, as the row was.
-    keepdims=True)) / size => keepdims=True))
-the sum for the mean | The part along the row was taken with a sum where a mean belongs.
-    (Y * V).mean(axis=1, keepdims=True) => (Y * V).sum(axis=1, keepdims=True)
-the row as it came | The part along the row was taken with the row as it came, not with the normed one.
-    Y * (Y * V).mean => X * (X * V).mean
-    Y * (Y * V).mean => X * (Y * V).mean
-over all rows | The size was taken over all rows at once. Each row has its own.
-    (X**2).mean(axis=1, keepdims=True) => (X**2).mean()
-added | The part along the row must be taken away. It was added.
-    (V - Y * => (V + Y *
-divided twice | What is left of the push is divided by the size of the row once.
-    keepdims=True)) / size => keepdims=True)) / size**2
-multiplied with the size | A longer row turns less by the same push, so the size divides.
-    keepdims=True)) / size => keepdims=True)) * size
-the length for the size | The row is divided by the root of its mean square, not by its length.
-    (X**2).mean( => (X**2).sum(
-the push itself is forgotten | Only the change of the root is here. The row itself moves, too.
-    (V - Y * => (0 * V - Y *
-twice the part along the row | The square brings a 2, and the root takes it away again.
-    (V - Y * => (V - 2 * Y *
-half the part along the row | The root brings a half, and the square takes it away again.
-    (V - Y * => (V - 0.5 * Y *
-the normed row | That is where the row is behind the norm, not where it moves.
-    return (V - Y * (Y * V).mean(axis=1, keepdims=True)) / size => return Y
-the normed row was added | That is the row after a push. Asked for is the direction alone.
-    return (V - => return Y + (V -
-the push, normed | The push does not go through the norm by itself: the row does, and it is moved by the push.
-    = V / np.sqrt((V**2).mean(axis=1, keepdims=True))
-a whole step | That is the difference that the whole of V makes. A derivative is for a push as small as you like.
-    whole_step
-"""
+VARIANTS = (by_quotient, by_matrices)
+MISTAKES = (
+    Mistake("the mean is taken away", "That is layer normalisation, which takes the mean away. RMS normalisation "
+        "leaves it alone.",
+        of_layer_norm,
+        {"(V - Y *": "(V - V.mean(axis=1, keepdims=True) - Y *"},
+        {"(V - Y * (Y * V).mean(axis=1, keepdims=True))": "(V - V.mean(axis=1, keepdims=True))"}),
+    Mistake("the root does not move", "The root was held fixed. It moves, too, when a row is pushed.",
+        {"return (V - Y * (Y * V).mean(axis=1, keepdims=True)) / size": "return V / size"}),
+    Mistake("not divided", "What is left of the push is divided by the size of the row, as the row was.",
+        {"keepdims=True)) / size": "keepdims=True))"}),
+    Mistake("the sum for the mean", "The part along the row was taken with a sum where a mean belongs.",
+        {"(Y * V).mean(axis=1, keepdims=True)": "(Y * V).sum(axis=1, keepdims=True)"}),
+    Mistake("the row as it came", "The part along the row was taken with the row as it came, not with the normed one.",
+        {"Y * (Y * V).mean": "X * (X * V).mean"}, {"Y * (Y * V).mean": "X * (Y * V).mean"}),
+    Mistake("over all rows", "The size was taken over all rows at once. Each row has its own.",
+        {"(X**2).mean(axis=1, keepdims=True)": "(X**2).mean()"}),
+    Mistake("added", "The part along the row must be taken away. It was added.", {"(V - Y *": "(V + Y *"}),
+    Mistake("divided twice", "What is left of the push is divided by the size of the row once.",
+        {"keepdims=True)) / size": "keepdims=True)) / size**2"}),
+    Mistake("multiplied with the size", "A longer row turns less by the same push, so the size divides.",
+        {"keepdims=True)) / size": "keepdims=True)) * size"}),
+    Mistake("the length for the size", "The row is divided by the root of its mean square, not by its length.",
+        {"(X**2).mean(": "(X**2).sum("}),
+    Mistake("the push itself is forgotten", "Only the change of the root is here. The row itself moves, too.",
+        {"(V - Y *": "(0 * V - Y *"}),
+    Mistake("twice the part along the row", "The square brings a 2, and the root takes it away again.",
+        {"(V - Y *": "(V - 2 * Y *"}),
+    Mistake("half the part along the row", "The root brings a half, and the square takes it away again.",
+        {"(V - Y *": "(V - 0.5 * Y *"}),
+    Mistake("the normed row", "That is where the row is behind the norm, not where it moves.",
+        {"return (V - Y * (Y * V).mean(axis=1, keepdims=True)) / size": "return Y"}),
+    Mistake("the normed row was added", "That is the row after a push. Asked for is the direction alone.",
+        {"return (V -": "return Y + (V -"}),
+    Mistake("the push, normed", "The push does not go through the norm by itself: the row does, and it is moved by "
+        "the push.", lambda X, V: V / np.sqrt((V**2).mean(axis=1, keepdims=True))),
+    Mistake("a whole step", "That is the difference that the whole of V makes. A derivative is for a push as small as "
+        "you like.", whole_step),
+)  # fmt: skip

@@ -13,6 +13,8 @@ layer is called h.35. How many parameters has the model? Count all of them: tabl
 774,030,080: this is GPT-2 large. The tables are a twelfth of it; in GPT-2 small they were nearly a third.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 V, N, D, L = 50257, 1024, 1280, 36
 
 
@@ -21,23 +23,21 @@ def answer():
 
 
 WITHIN = 0.5
-MISTAKES = """
-the table twice | The scores were given a table of their own. In GPT-2 they use that of the tokens.
-    = 2 * V * D + N * D + L * (12 * D**2 + 13 * D) + 2 * D
-the last norm is missing | Behind the last layer stands one more norm, with a gain and a shift.
-    = V * D + N * D + L * (12 * D**2 + 13 * D)
-a layer too few | Layers are counted from 0, so the one called 35 is the thirty-sixth.
-    = V * D + N * D + (L - 1) * (12 * D**2 + 13 * D) + 2 * D
-matrices alone | Biases and norms are missing: 13 d a layer, and 2 d at the end.
-    = V * D + N * D + L * 12 * D**2
-no norms | The norms of the layers are missing, 4 d in each.
-    = V * D + N * D + L * (12 * D**2 + 9 * D) + 2 * D
-no biases | The biases of the maps are missing, 9 d in each layer.
-    = V * D + N * D + L * (12 * D**2 + 4 * D) + 2 * D
-no places | The table of the places is missing.
-    = V * D + L * (12 * D**2 + 13 * D) + 2 * D
-no tables | The tables of tokens and places are missing.
-    = L * (12 * D**2 + 13 * D) + 2 * D
-attention alone | A layer has two thirds of its maps in the feed-forward network.
-    = V * D + N * D + L * (4 * D**2 + 8 * D) + 2 * D
-"""
+MISTAKES = (
+    Mistake("the table twice", "The scores were given a table of their own. In GPT-2 they use that of the tokens.",
+        2 * V * D + N * D + L * (12 * D**2 + 13 * D) + 2 * D),
+    Mistake("the last norm is missing", "Behind the last layer stands one more norm, with a gain and a shift.",
+        V * D + N * D + L * (12 * D**2 + 13 * D)),
+    Mistake("a layer too few", "Layers are counted from 0, so the one called 35 is the thirty-sixth.",
+        V * D + N * D + (L - 1) * (12 * D**2 + 13 * D) + 2 * D),
+    Mistake("matrices alone", "Biases and norms are missing: 13 d a layer, and 2 d at the end.",
+        V * D + N * D + L * 12 * D**2),
+    Mistake("no norms", "The norms of the layers are missing, 4 d in each.",
+        V * D + N * D + L * (12 * D**2 + 9 * D) + 2 * D),
+    Mistake("no biases", "The biases of the maps are missing, 9 d in each layer.",
+        V * D + N * D + L * (12 * D**2 + 4 * D) + 2 * D),
+    Mistake("no places", "The table of the places is missing.", V * D + L * (12 * D**2 + 13 * D) + 2 * D),
+    Mistake("no tables", "The tables of tokens and places are missing.", L * (12 * D**2 + 13 * D) + 2 * D),
+    Mistake("attention alone", "A layer has two thirds of its maps in the feed-forward network.",
+        V * D + N * D + L * (4 * D**2 + 8 * D) + 2 * D),
+)  # fmt: skip

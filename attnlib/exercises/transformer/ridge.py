@@ -15,6 +15,8 @@ Below this number a machine waits for its memory, and more tokens are free. It i
 once, and why a text is read so much faster than it is written.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def ridge(flops, bandwidth, bytes_each):
     """Tokens at which arithmetic takes as long as bringing the matrix."""
@@ -36,19 +38,16 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_times
-    flops * bytes_each / (2 * bandwidth) => (flops / 2) / (bandwidth / bytes_each)
-"""
-MISTAKES = """
-a multiply-add is one operation | Each number costs a multiplication and an addition for each token: two operations.
-    / (2 * bandwidth) => / bandwidth
-a number takes one byte | What comes each second are bytes; a number takes bytes_each of them.
-    flops * bytes_each => flops
-more bytes, fewer tokens | A number of more bytes is longer on its way, so more tokens can be multiplied meanwhile.
-    flops * bytes_each / (2 * bandwidth) => flops / (2 * bandwidth * bytes_each)
-upside down | That is the other way round: a machine that computes fast has to wait for its memory.
-    flops * bytes_each / (2 * bandwidth) => 2 * bandwidth / (flops * bytes_each)
-two in the wrong place | The two operations make the arithmetic longer, so fewer tokens are enough.
-    / (2 * bandwidth) => * 2 / bandwidth
-"""
+VARIANTS = (by_times, {"flops * bytes_each / (2 * bandwidth)": "(flops / 2) / (bandwidth / bytes_each)"})
+MISTAKES = (
+    Mistake("a multiply-add is one operation", "Each number costs a multiplication and an addition for each token: "
+        "two operations.", {"/ (2 * bandwidth)": "/ bandwidth"}),
+    Mistake("a number takes one byte", "What comes each second are bytes; a number takes bytes_each of them.",
+        {"flops * bytes_each": "flops"}),
+    Mistake("more bytes, fewer tokens", "A number of more bytes is longer on its way, so more tokens can be "
+        "multiplied meanwhile.", {"flops * bytes_each / (2 * bandwidth)": "flops / (2 * bandwidth * bytes_each)"}),
+    Mistake("upside down", "That is the other way round: a machine that computes fast has to wait for its memory.",
+        {"flops * bytes_each / (2 * bandwidth)": "2 * bandwidth / (flops * bytes_each)"}),
+    Mistake("two in the wrong place", "The two operations make the arithmetic longer, so fewer tokens are enough.",
+        {"/ (2 * bandwidth)": "* 2 / bandwidth"}),
+)  # fmt: skip

@@ -15,6 +15,7 @@ One mean less forwards is one mean less backwards. Llama and most models after i
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -48,50 +49,44 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_jacobians
-    (G - Y * (G * Y).mean(axis=-1, keepdims=True)) / s => G / s - X * (G * X).mean(axis=-1)[:, None] / s**3
-"""
-MISTAKES = """
-the mean is taken away, too | Layer normalisation takes the mean of the gradient away, because it takes the mean of the
-  vector away. This norm does not.
-    return (G - Y => return (G - G.mean(axis=-1, keepdims=True) - Y
-the mean was taken from the vector | This norm leaves the mean where it is: y is x divided by its size.
-    Y, G = X / s, gain * dO => Y, G = (X - X.mean(axis=-1, keepdims=True)) / s, gain * dO
-    s = np.sqrt((X**2) => X = X - X.mean(axis=-1, keepdims=True); s = np.sqrt((X**2)
-    (X**2).mean(axis=-1, keepdims=True) => X.var(axis=-1, keepdims=True)
-the size is taken for a constant | The size moves with the vector, too: the part along y must go.
-    return (G - Y * (G * Y).mean(axis=-1, keepdims=True)) / s => return G / s
-not divided by the size | A vector of ten times the size gets a tenth of the gradient.
-    ) / s => )
-the gain is forgotten | What arrives at y has passed the gain.
-    gain * dO => dO
-the gain comes last | The gain stands behind the division forwards, so it comes first backwards.
-    Y, G = X / s, gain * dO => Y, G = X / s, dO ;; return (G - => return gain * (G -
-a sum in place of the mean | The size is a root of a mean, so the part along y is a mean as well.
-    (G * Y).mean( => (G * Y).sum(
-over the wrong axis | Each vector is a row, and has a size of its own.
-    (G * Y).mean(axis=-1, keepdims=True) => (G * Y).mean(axis=0, keepdims=True)
-added in place of taken away | What runs along y does not pass.
-    (G - Y => (G + Y
-the vector as it came | The part along the vector was taken with x where y belongs.
-    (G - Y * (G * Y) => (G - X * (G * X)
-    (G - Y * (G * Y) => (G - X * (G * Y)
-the gain in one term alone | Both terms are made from g, the gradient that has passed the gain.
-    (G - Y * (G * Y) => (G - Y * (dO * Y)
-    (G - Y => (dO - Y
-the gain in y as well | y is x divided by s. The gain comes behind it.
-    Y, G = X / s, => Y, G = gain * X / s,
-divided twice | The size divides once.
-    ) / s => ) / s**2
-the length for the size | s is the root of the *mean* square, not of the sum.
-    (X**2).mean( => (X**2).sum(
-eps behind the root | eps is added to the mean square, before the root is taken.
-    (X**2).mean(axis=-1, keepdims=True) + eps) => (X**2).mean(axis=-1, keepdims=True)) + eps
-twice the part along the vector | The square brings a 2, and the root takes it away again.
-    (G - Y => (G - 2 * Y
-the output | That is what comes out forwards. Asked for is the gradient of X.
-    return (G - Y * (G * Y).mean(axis=-1, keepdims=True)) / s => return gain * Y
-the gradient of the gain | That is the gradient of the gain. Asked for is that of X.
-    return (G - Y * (G * Y).mean(axis=-1, keepdims=True)) / s => return (dO * Y).sum(axis=0)
-"""
+VARIANTS = (
+    by_jacobians,
+    {"(G - Y * (G * Y).mean(axis=-1, keepdims=True)) / s": "G / s - X * (G * X).mean(axis=-1)[:, None] / s**3"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("the mean is taken away, too", "Layer normalisation takes the mean of the gradient away, because it takes "
+        "the mean of the vector away. This norm does not.",
+        {"return (G - Y": "return (G - G.mean(axis=-1, keepdims=True) - Y"}),
+    Mistake("the mean was taken from the vector", "This norm leaves the mean where it is: y is x divided by its size.",
+        {"Y, G = X / s, gain * dO": "Y, G = (X - X.mean(axis=-1, keepdims=True)) / s, gain * dO"},
+        {"s = np.sqrt((X**2)": "X = X - X.mean(axis=-1, keepdims=True); s = np.sqrt((X**2)"},
+        {"(X**2).mean(axis=-1, keepdims=True)": "X.var(axis=-1, keepdims=True)"}),
+    Mistake("the size is taken for a constant", "The size moves with the vector, too: the part along y must go.",
+        {"return (G - Y * (G * Y).mean(axis=-1, keepdims=True)) / s": "return G / s"}),
+    Mistake("not divided by the size", "A vector of ten times the size gets a tenth of the gradient.", {") / s": ")"}),
+    Mistake("the gain is forgotten", "What arrives at y has passed the gain.", {"gain * dO": "dO"}),
+    Mistake("the gain comes last", "The gain stands behind the division forwards, so it comes first backwards.",
+        {"Y, G = X / s, gain * dO": "Y, G = X / s, dO", "return (G -": "return gain * (G -"}),
+    Mistake("a sum in place of the mean", "The size is a root of a mean, so the part along y is a mean as well.",
+        {"(G * Y).mean(": "(G * Y).sum("}),
+    Mistake("over the wrong axis", "Each vector is a row, and has a size of its own.",
+        {"(G * Y).mean(axis=-1, keepdims=True)": "(G * Y).mean(axis=0, keepdims=True)"}),
+    Mistake("added in place of taken away", "What runs along y does not pass.", {"(G - Y": "(G + Y"}),
+    Mistake("the vector as it came", "The part along the vector was taken with x where y belongs.",
+        {"(G - Y * (G * Y)": "(G - X * (G * X)"}, {"(G - Y * (G * Y)": "(G - X * (G * Y)"}),
+    Mistake("the gain in one term alone", "Both terms are made from g, the gradient that has passed the gain.",
+        {"(G - Y * (G * Y)": "(G - Y * (dO * Y)"}, {"(G - Y": "(dO - Y"}),
+    Mistake("the gain in y as well", "y is x divided by s. The gain comes behind it.",
+        {"Y, G = X / s,": "Y, G = gain * X / s,"}),
+    Mistake("divided twice", "The size divides once.", {") / s": ") / s**2"}),
+    Mistake("the length for the size", "s is the root of the *mean* square, not of the sum.",
+        {"(X**2).mean(": "(X**2).sum("}),
+    Mistake("eps behind the root", "eps is added to the mean square, before the root is taken.",
+        {"(X**2).mean(axis=-1, keepdims=True) + eps)": "(X**2).mean(axis=-1, keepdims=True)) + eps"}),
+    Mistake("twice the part along the vector", "The square brings a 2, and the root takes it away again.",
+        {"(G - Y": "(G - 2 * Y"}),
+    Mistake("the output", "That is what comes out forwards. Asked for is the gradient of X.",
+        {"return (G - Y * (G * Y).mean(axis=-1, keepdims=True)) / s": "return gain * Y"}),
+    Mistake("the gradient of the gain", "That is the gradient of the gain. Asked for is that of X.",
+        {"return (G - Y * (G * Y).mean(axis=-1, keepdims=True)) / s": "return (dO * Y).sum(axis=0)"}),
+)  # fmt: skip

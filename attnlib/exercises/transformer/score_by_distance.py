@@ -15,6 +15,7 @@ lies in the pair, and by how much one is ahead of the other. A head has d/2 of t
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -56,31 +57,29 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    both_turned
-    waves
-"""
-MISTAKES = """
-the key ahead | These are the scores with keys *after* the query. The key stands before it.
-    cos, sin = np.cos(angles), np.sin(angles) => cos, sin = np.cos(angles), -np.sin(angles)
-only cosines | The sines are missing: a key ahead would score like a key before.
-    (a * cos - b * sin) @ k[0::2] + (a * sin + b * cos) => (a * cos) @ k[0::2] + (b * cos)
-the exponent without its 2 | The hands slow down half as fast as they should: the exponent is 2i/d.
-    np.arange(0, d, 2) / d => np.arange(0, d, 2) / 2 / d
-the exponent doubled | The hands slow down twice as fast as they should: the exponent is 2i/d.
-    np.arange(0, d, 2) / d => 2 * np.arange(0, d, 2) / d
-halves are the pairs | Number i was paired with i + d/2. Here neighbours make pairs.
-    a, b = q[0::2], q[1::2] => a, b = q[: d // 2], q[d // 2 :]
-        ;; @ k[0::2] => @ k[: d // 2] ;; @ k[1::2] => @ k[d // 2 :]
-the first distance is 1 | The first score is that of a key at the query's own place.
-    np.arange(far + 1)[:, None] => np.arange(1, far + 2)[:, None]
-the farthest first | The first score is that of the nearest key.
-    np.arange(far + 1)[:, None] => np.arange(far + 1)[::-1, None]
-scaled | The scores were divided by the root of d. They are wanted as they are.
-    return (a * cos - b * sin) @ k[0::2] + (a * sin + b * cos) @ k[1::2]
-        => return ((a * cos - b * sin) @ k[0::2] + (a * sin + b * cos) @ k[1::2]) / np.sqrt(d)
-both turned alike | Query and key were turned to the same place, so no distance is left.
-    return (a * cos - b * sin) @ k[0::2] + (a * sin + b * cos) @ k[1::2] => return 0 * angles[:, 0] + q @ k
-twice the distance | Query and key were turned away from each other, so that the distance counts twice.
-    np.arange(far + 1)[:, None] => 2 * np.arange(far + 1)[:, None]
-"""
+VARIANTS = (both_turned, waves)
+MISTAKES = (
+    Mistake("the key ahead", "These are the scores with keys *after* the query. The key stands before it.",
+        {"cos, sin = np.cos(angles), np.sin(angles)": "cos, sin = np.cos(angles), -np.sin(angles)"}),
+    Mistake("only cosines", "The sines are missing: a key ahead would score like a key before.",
+        {"(a * cos - b * sin) @ k[0::2] + (a * sin + b * cos)": "(a * cos) @ k[0::2] + (b * cos)"}),
+    Mistake("the exponent without its 2", "The hands slow down half as fast as they should: the exponent is 2i/d.",
+        {"np.arange(0, d, 2) / d": "np.arange(0, d, 2) / 2 / d"}),
+    Mistake("the exponent doubled", "The hands slow down twice as fast as they should: the exponent is 2i/d.",
+        {"np.arange(0, d, 2) / d": "2 * np.arange(0, d, 2) / d"}),
+    Mistake("halves are the pairs", "Number i was paired with i + d/2. Here neighbours make pairs.",
+        {"a, b = q[0::2], q[1::2]": "a, b = q[: d // 2], q[d // 2 :]",
+         "@ k[0::2]": "@ k[: d // 2]",
+         "@ k[1::2]": "@ k[d // 2 :]"}),
+    Mistake("the first distance is 1", "The first score is that of a key at the query's own place.",
+        {"np.arange(far + 1)[:, None]": "np.arange(1, far + 2)[:, None]"}),
+    Mistake("the farthest first", "The first score is that of the nearest key.",
+        {"np.arange(far + 1)[:, None]": "np.arange(far + 1)[::-1, None]"}),
+    Mistake("scaled", "The scores were divided by the root of d. They are wanted as they are.",
+        {"return (a * cos - b * sin) @ k[0::2] + (a * sin + b * cos) @ k[1::2]":
+             "return ((a * cos - b * sin) @ k[0::2] + (a * sin + b * cos) @ k[1::2]) / np.sqrt(d)"}),
+    Mistake("both turned alike", "Query and key were turned to the same place, so no distance is left.",
+        {"return (a * cos - b * sin) @ k[0::2] + (a * sin + b * cos) @ k[1::2]": "return 0 * angles[:, 0] + q @ k"}),
+    Mistake("twice the distance", "Query and key were turned away from each other, so that the distance counts twice.",
+        {"np.arange(far + 1)[:, None]": "2 * np.arange(far + 1)[:, None]"}),
+)  # fmt: skip

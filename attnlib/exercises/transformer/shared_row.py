@@ -15,6 +15,8 @@ above, somewhere on this page.
 
 import math
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def row(distance):
     """Counted from the first that is shared; two of them double the distance."""
@@ -25,28 +27,20 @@ def answer():
     return sum(row(distance) == row(20) for distance in range(8, 128))
 
 
-MISTAKES = """
-its own row | Only the distances below 8 have a row each. From 8 on they share.
-    = 1
-sixteen rows of one distance | Half of the 16 rows are for one distance each, and 20 is beyond them.
-    = 5
-as if both directions had 32 rows | Of the 32 rows 16 are for keys that come after the query.
-    = 2
-even steps | Rows of equal width would be 15 wide. These grow, each wider than the one before by the same factor.
-    = 15
-both ends counted | The rows begin at 16 and at 22.6. The next row begins with 23, so count from 16 to 22.
-  (128 over 16 is 8, too, but these rows are not of one width.)
-    = 8
-the borders rounded down | 22 is below 22.6, so it belongs to this row, too, and so does 20 itself.
-    = 6
-borders that are no distances | Distances are whole numbers. Count those between the two borders.
-    = 8 * 16 ** (3 / 8) - 8 * 16 ** (2 / 8)
-the number of the row | That says which row it is. Asked for is how many distances are in it.
-    = 10
-sixteen steps | Of the 16 rows 8 have one distance each, so 8 are left for the way from 8 to 128.
-    = 3
-rows that double | From 16 to 32 there are two rows: one step multiplies by the root of 2.
-    = 16
-both directions | Keys behind the query have rows of their own.
-    = 14
-"""
+MISTAKES = (
+    Mistake("its own row", "Only the distances below 8 have a row each. From 8 on they share.", 1),
+    Mistake("sixteen rows of one distance", "Half of the 16 rows are for one distance each, and 20 is beyond them.",
+        5),
+    Mistake("as if both directions had 32 rows", "Of the 32 rows 16 are for keys that come after the query.", 2),
+    Mistake("even steps", "Rows of equal width would be 15 wide. These grow, each wider than the one before by the "
+        "same factor.", 15),
+    Mistake("both ends counted", "The rows begin at 16 and at 22.6. The next row begins with 23, so count from 16 to "
+        "22. (128 over 16 is 8, too, but these rows are not of one width.)", 8),
+    Mistake("the borders rounded down", "22 is below 22.6, so it belongs to this row, too, and so does 20 itself.", 6),
+    Mistake("borders that are no distances", "Distances are whole numbers. Count those between the two borders.",
+        8 * 16 ** (3 / 8) - 8 * 16 ** (2 / 8)),
+    Mistake("the number of the row", "That says which row it is. Asked for is how many distances are in it.", 10),
+    Mistake("sixteen steps", "Of the 16 rows 8 have one distance each, so 8 are left for the way from 8 to 128.", 3),
+    Mistake("rows that double", "From 16 to 32 there are two rows: one step multiplies by the root of 2.", 16),
+    Mistake("both directions", "Keys behind the query have rows of their own.", 14),
+)  # fmt: skip

@@ -16,6 +16,8 @@ learned as an end, and targets that are not shifted are learned at once, and tea
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def inputs_and_targets(tokens, lengths, start, stop):
     """What is read and what must be said; both (b, n + 1)."""
@@ -61,29 +63,27 @@ def cases(rng):
 
 
 RETURNS = ("inputs", "targets")
-VARIANTS = """
-    text_by_text
-    written_into
-"""
-MISTAKES = """
-target not shifted | Each place must say the token that it has just read. The target is the token after it.
-    return inputs, targets => return inputs, np.where(targets == -1, -1, inputs)
-shifted twice | The target is two tokens on. It is the next one.
-    return inputs, targets => targets[:, :-1] = targets[:, 1:].copy(); targets[:, -1] = -1; return inputs, targets
-no stop token | Nobody asks for the end, so the model never learns to say it.
-    np.where(places == ends, stop, targets) => np.where(places == ends, -1, targets)
-the stop stands behind the padding | The stop token stands in the last place of every row. It belongs where
-  the text ends.
-    places == ends => places == n
-the padding is asked for | Behind the end of a text the target must be -1: nothing is asked there.
-    targets = np.where(places < ends, targets, -1) => targets = targets + 0
-the stop is asked for in every place behind the text | The stop token is said once, and nothing is asked behind it.
-    places == ends => places >= ends
-one token too few | The last token of each text is not asked for.
-    places < ends => places < ends - 1
-the stop one place early | The stop token stands in the place where the last token is asked for.
-    places == ends => places == ends - 1
-start and stop exchanged | The start token opens the inputs, and the stop token ends the targets.
-    (b, 1), start) => (b, 1), stop) ;; (b, 1), stop)], axis=1) => (b, 1), start)], axis=1)
-        ;; == ends, stop, => == ends, start,
-"""
+VARIANTS = (text_by_text, written_into)
+MISTAKES = (
+    Mistake("target not shifted", "Each place must say the token that it has just read. The target is the token after "
+        "it.", {"return inputs, targets": "return inputs, np.where(targets == -1, -1, inputs)"}),
+    Mistake("shifted twice", "The target is two tokens on. It is the next one.",
+        {"return inputs, targets":
+             "targets[:, :-1] = targets[:, 1:].copy(); targets[:, -1] = -1; return inputs, targets"}),
+    Mistake("no stop token", "Nobody asks for the end, so the model never learns to say it.",
+        {"np.where(places == ends, stop, targets)": "np.where(places == ends, -1, targets)"}),
+    Mistake("the stop stands behind the padding", "The stop token stands in the last place of every row. It belongs "
+        "where the text ends.", {"places == ends": "places == n"}),
+    Mistake("the padding is asked for", "Behind the end of a text the target must be -1: nothing is asked there.",
+        {"targets = np.where(places < ends, targets, -1)": "targets = targets + 0"}),
+    Mistake("the stop is asked for in every place behind the text", "The stop token is said once, and nothing is "
+        "asked behind it.", {"places == ends": "places >= ends"}),
+    Mistake("one token too few", "The last token of each text is not asked for.",
+        {"places < ends": "places < ends - 1"}),
+    Mistake("the stop one place early", "The stop token stands in the place where the last token is asked for.",
+        {"places == ends": "places == ends - 1"}),
+    Mistake("start and stop exchanged", "The start token opens the inputs, and the stop token ends the targets.",
+        {"(b, 1), start)": "(b, 1), stop)",
+         "(b, 1), stop)], axis=1)": "(b, 1), start)], axis=1)",
+         "== ends, stop,": "== ends, start,"}),
+)  # fmt: skip

@@ -15,6 +15,8 @@ it would be 54,410. A larger base gives more room for long texts, and fewer hand
 
 import math
 
+from attnlib.exercises.engine.model import Mistake
+
 D, BASE = 128, 500_000
 
 
@@ -23,17 +25,14 @@ def answer():
 
 
 WITHIN = 10_000
-MISTAKES = """
-one hand too many | That is hand 64. The last of 64 hands is number 63, since they count from 0.
-    = 2 * math.pi * BASE
-in radians | That many places turn it by one radian. A round has 2π of them.
-    = BASE ** ((D - 2) / D)
-the exponent without its 2 | The exponent is 2i/d. With i/d the slowest hand would be as fast as the middle one.
-    = 2 * math.pi * BASE ** ((D - 2) / 2 / D)
-the exponent doubled | The exponent is 2i/d, and i stops at 63.
-    = 2 * math.pi * BASE ** (2 * (D - 2) / D)
-the base of 2017 | This model has the base 500,000.
-    = 2 * math.pi * 10_000 ** ((D - 2) / D)
-in degrees | Angles are in radians here.
-    = 360 * BASE ** ((D - 2) / D)
-"""
+MISTAKES = (
+    Mistake("one hand too many", "That is hand 64. The last of 64 hands is number 63, since they count from 0.",
+        2 * math.pi * BASE),
+    Mistake("in radians", "That many places turn it by one radian. A round has 2π of them.", BASE ** ((D - 2) / D)),
+    Mistake("the exponent without its 2", "The exponent is 2i/d. With i/d the slowest hand would be as fast as the "
+        "middle one.", 2 * math.pi * BASE ** ((D - 2) / 2 / D)),
+    Mistake("the exponent doubled", "The exponent is 2i/d, and i stops at 63.",
+        2 * math.pi * BASE ** (2 * (D - 2) / D)),
+    Mistake("the base of 2017", "This model has the base 500,000.", 2 * math.pi * 10_000 ** ((D - 2) / D)),
+    Mistake("in degrees", "Angles are in radians here.", 360 * BASE ** ((D - 2) / D)),
+)  # fmt: skip

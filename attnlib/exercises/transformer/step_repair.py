@@ -14,6 +14,8 @@ The first fault hides why batches are used: the parameters are read once, howeve
 why they end somewhere: each text brings its own cache.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def step_seconds(n_parameters, n_layers, kv_width, b, read, bandwidth):
     """Seconds to bring the parameters and the caches of b texts to the arithmetic; kv_width numbers a key."""
@@ -41,21 +43,19 @@ def cases(rng):
 
 
 GIVEN = ("each text brings the parameters", "keys alone")
-VARIANTS = """
-    number_by_number
-    (parameters + b * cache) / bandwidth => parameters / bandwidth + b * (cache / bandwidth)
-"""
-MISTAKES = """
-each text brings the parameters | The parameters were brought once for each text. All texts of a step share them.
-    (parameters + b * cache) => b * (parameters + cache)
-keys alone | Of each token a key and a value are kept, and each number takes two bytes: that makes four.
-    cache = 2 * n_layers * 2 * kv_width => cache = 2 * n_layers * kv_width
-one cache for all | Each text has a cache of its own.
-    (parameters + b * cache) => (parameters + cache)
-one layer only | Every layer has keys and values.
-    cache = 2 * n_layers * 2 * => cache = 2 * 2 *
-bytes forgotten for the parameters | Each parameter takes two bytes.
-    parameters = 2 * n_parameters => parameters = n_parameters
-upside down | Bytes divided by bytes a second are seconds.
-    / bandwidth => * bandwidth
-"""
+VARIANTS = (
+    number_by_number,
+    {"(parameters + b * cache) / bandwidth": "parameters / bandwidth + b * (cache / bandwidth)"},
+)  # fmt: skip
+MISTAKES = (
+    Mistake("each text brings the parameters", "The parameters were brought once for each text. All texts of a step "
+        "share them.", {"(parameters + b * cache)": "b * (parameters + cache)"}),
+    Mistake("keys alone", "Of each token a key and a value are kept, and each number takes two bytes: that makes four.",
+        {"cache = 2 * n_layers * 2 * kv_width": "cache = 2 * n_layers * kv_width"}),
+    Mistake("one cache for all", "Each text has a cache of its own.",
+        {"(parameters + b * cache)": "(parameters + cache)"}),
+    Mistake("one layer only", "Every layer has keys and values.", {"cache = 2 * n_layers * 2 *": "cache = 2 * 2 *"}),
+    Mistake("bytes forgotten for the parameters", "Each parameter takes two bytes.",
+        {"parameters = 2 * n_parameters": "parameters = n_parameters"}),
+    Mistake("upside down", "Bytes divided by bytes a second are seconds.", {"/ bandwidth": "* bandwidth"}),
+)  # fmt: skip

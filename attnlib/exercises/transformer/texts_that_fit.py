@@ -14,6 +14,8 @@ Heads that share keys and values were invented for this division: with 32 heads 
 texts would fit, and each step would bring four times as many bytes of cache to the arithmetic.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 MEMORY, PARAMETERS, LAYERS, HEADS, KV_HEADS, WIDTH, TOKENS, BYTES = 80e9, 8e9, 32, 32, 8, 128, 8192, 2
 
 
@@ -23,19 +25,19 @@ def answer():
 
 
 WITHIN = 0.5
-MISTAKES = """
-heads of queries | Queries are asked once and not kept. Count the heads of keys and values.
-    = (MEMORY - BYTES * PARAMETERS) // (2 * LAYERS * HEADS * WIDTH * TOKENS * BYTES)
-half a cache | A token leaves a key *and* a value, of two bytes a number. This is the count without one of these twos.
-    = (MEMORY - BYTES * PARAMETERS) // (LAYERS * KV_HEADS * WIDTH * TOKENS * BYTES)
-one layer only | Every layer keeps its own keys and values.
-    = (MEMORY - BYTES * PARAMETERS) // (2 * KV_HEADS * WIDTH * TOKENS * BYTES)
-the parameters take no room | The parameters are in the same memory: they leave less than 80 GB free.
-    = MEMORY // (2 * LAYERS * KV_HEADS * WIDTH * TOKENS * BYTES)
-a byte for each parameter | Two bytes for each of 8 billion parameters are 16 GB.
-    = (MEMORY - PARAMETERS) // (2 * LAYERS * KV_HEADS * WIDTH * TOKENS * BYTES)
-one head only | Every head of keys and values keeps its own.
-    = (MEMORY - BYTES * PARAMETERS) // (2 * LAYERS * WIDTH * TOKENS * BYTES)
-rounded up | The last text would not fit as a whole.
-    = (MEMORY - BYTES * PARAMETERS) // (2 * LAYERS * KV_HEADS * WIDTH * TOKENS * BYTES) + 1
-"""
+MISTAKES = (
+    Mistake("heads of queries", "Queries are asked once and not kept. Count the heads of keys and values.",
+        (MEMORY - BYTES * PARAMETERS) // (2 * LAYERS * HEADS * WIDTH * TOKENS * BYTES)),
+    Mistake("half a cache", "A token leaves a key *and* a value, of two bytes a number. This is the count without one "
+        "of these twos.", (MEMORY - BYTES * PARAMETERS) // (LAYERS * KV_HEADS * WIDTH * TOKENS * BYTES)),
+    Mistake("one layer only", "Every layer keeps its own keys and values.",
+        (MEMORY - BYTES * PARAMETERS) // (2 * KV_HEADS * WIDTH * TOKENS * BYTES)),
+    Mistake("the parameters take no room", "The parameters are in the same memory: they leave less than 80 GB free.",
+        MEMORY // (2 * LAYERS * KV_HEADS * WIDTH * TOKENS * BYTES)),
+    Mistake("a byte for each parameter", "Two bytes for each of 8 billion parameters are 16 GB.",
+        (MEMORY - PARAMETERS) // (2 * LAYERS * KV_HEADS * WIDTH * TOKENS * BYTES)),
+    Mistake("one head only", "Every head of keys and values keeps its own.",
+        (MEMORY - BYTES * PARAMETERS) // (2 * LAYERS * WIDTH * TOKENS * BYTES)),
+    Mistake("rounded up", "The last text would not fit as a whole.",
+        (MEMORY - BYTES * PARAMETERS) // (2 * LAYERS * KV_HEADS * WIDTH * TOKENS * BYTES) + 1),
+)  # fmt: skip

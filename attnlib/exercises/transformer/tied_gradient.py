@@ -15,6 +15,7 @@ untied table the rows of tokens that do not occur stay as they are.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -62,26 +63,20 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    with_one_hot
-    place_by_place
-"""
-MISTAKES = """
-a token that occurs twice gets one gradient | Assigning to the same row twice keeps one of both. The gradients of all
-  its places are added.
-    np.add.at(dE, tokens, dZ @ E) => dE[tokens] += dZ @ E
-as embedding only | The table is used again for the logits, and its gradient has a second part.
-    dE = dZ.T @ X => dE = np.zeros_like(E)
-as unembedding only | The table was also looked up, and its gradient has a second part.
-    np.add.at(dE, tokens, dZ @ E) =>
-the sum, not the mean | The loss is the mean over the n tokens.
-    / n =>
-the target was not taken away | The gradient in the logits is P minus one at the target.
-    P - np.eye(len(E))[targets] => P
-target not shifted | The tokens themselves were taken for the targets.
-    [targets] => [tokens]
-added in the rows of the targets | What flows back to the embedding belongs to the tokens that were read.
-    np.add.at(dE, tokens, => np.add.at(dE, targets,
-the sign is turned | It is P minus one at the target, not the other way round.
-    (P - np.eye(len(E))[targets]) / n => (np.eye(len(E))[targets] - P) / n
-"""
+VARIANTS = (with_one_hot, place_by_place)
+MISTAKES = (
+    Mistake("a token that occurs twice gets one gradient", "Assigning to the same row twice keeps one of both. The "
+        "gradients of all its places are added.", {"np.add.at(dE, tokens, dZ @ E)": "dE[tokens] += dZ @ E"}),
+    Mistake("as embedding only", "The table is used again for the logits, and its gradient has a second part.",
+        {"dE = dZ.T @ X": "dE = np.zeros_like(E)"}),
+    Mistake("as unembedding only", "The table was also looked up, and its gradient has a second part.",
+        {"np.add.at(dE, tokens, dZ @ E)": ""}),
+    Mistake("the sum, not the mean", "The loss is the mean over the n tokens.", {"/ n": ""}),
+    Mistake("the target was not taken away", "The gradient in the logits is P minus one at the target.",
+        {"P - np.eye(len(E))[targets]": "P"}),
+    Mistake("target not shifted", "The tokens themselves were taken for the targets.", {"[targets]": "[tokens]"}),
+    Mistake("added in the rows of the targets", "What flows back to the embedding belongs to the tokens that were "
+        "read.", {"np.add.at(dE, tokens,": "np.add.at(dE, targets,"}),
+    Mistake("the sign is turned", "It is P minus one at the target, not the other way round.",
+        {"(P - np.eye(len(E))[targets]) / n": "(np.eye(len(E))[targets] - P) / n"}),
+)  # fmt: skip

@@ -16,6 +16,7 @@ moving them would have to be undone in W_O.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -56,22 +57,18 @@ def cases(rng):
 
 
 RETURNS = ("W_Q", "W_K", "W_V")
-VARIANTS = """
-    head_after_head
-    by_a_matrix
-"""
-MISTAKES = """
-rotation applied to values | The values were moved, too. They are not turned, and W_O expects them where they were.
-    W_K[:, order], W_V => W_K[:, order], W_V[:, order]
-queries alone | The keys stayed as they were, so a score multiplies coordinates that do not belong together.
-    W_K[:, order], W_V => W_K, W_V
-keys alone | The queries stayed as they were, so a score multiplies coordinates that do not belong together.
-    return W_Q[:, order] => return W_Q
-the whole width | The even columns of all heads were put first. Each head is turned by itself, so its coordinates stay
-  inside it.
-    reshape(n_heads, -1, 2).swapaxes(1, 2).ravel() => reshape(-1, 2).T.ravel()
-the way back | This is the order that leads from halves to neighbours.
-    reshape(n_heads, -1, 2).swapaxes(1, 2) => reshape(n_heads, 2, -1).swapaxes(1, 2)
-odd ones first | The odd columns came first. The first of each pair has to be in the first half.
-    reshape(n_heads, -1, 2).swapaxes(1, 2) => reshape(n_heads, -1, 2)[..., ::-1].swapaxes(1, 2)
-"""
+VARIANTS = (head_after_head, by_a_matrix)
+MISTAKES = (
+    Mistake("rotation applied to values", "The values were moved, too. They are not turned, and W_O expects them "
+        "where they were.", {"W_K[:, order], W_V": "W_K[:, order], W_V[:, order]"}),
+    Mistake("queries alone", "The keys stayed as they were, so a score multiplies coordinates that do not belong "
+        "together.", {"W_K[:, order], W_V": "W_K, W_V"}),
+    Mistake("keys alone", "The queries stayed as they were, so a score multiplies coordinates that do not belong "
+        "together.", {"return W_Q[:, order]": "return W_Q"}),
+    Mistake("the whole width", "The even columns of all heads were put first. Each head is turned by itself, so its "
+        "coordinates stay inside it.", {"reshape(n_heads, -1, 2).swapaxes(1, 2).ravel()": "reshape(-1, 2).T.ravel()"}),
+    Mistake("the way back", "This is the order that leads from halves to neighbours.",
+        {"reshape(n_heads, -1, 2).swapaxes(1, 2)": "reshape(n_heads, 2, -1).swapaxes(1, 2)"}),
+    Mistake("odd ones first", "The odd columns came first. The first of each pair has to be in the first half.",
+        {"reshape(n_heads, -1, 2).swapaxes(1, 2)": "reshape(n_heads, -1, 2)[..., ::-1].swapaxes(1, 2)"}),
+)  # fmt: skip

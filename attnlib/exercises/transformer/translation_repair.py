@@ -16,6 +16,7 @@ the more of it, the longer its neighbours are. And whoever must answer for paddi
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 from attnlib.exercises.kit.given import softmax
 
@@ -67,46 +68,43 @@ def cases(rng):
 
 
 GIVEN = ("padding of the source is seen", "the loss counts padding")
-VARIANTS = """
-    word_by_word
-    -np.inf => -1e30
-"""
-MISTAKES = """
-padding of the source is seen | The padding of the source has a weight: a score of 0 is one like any other.
-    S, -np.inf) => S, 0.0)
-    S = np.where((source > 0)[:, None], S, -np.inf) => S = S + 0
-the loss counts padding | Places behind the end of the target are counted, too.
-    nats[asked > 0].mean() => nats.mean()
-divided by all places | The sum leaves padding out, and was divided by all places, padding included.
-    nats[asked > 0].mean() => (nats * (asked > 0)).mean()
-a mean of means | Each sentence has its own mean here, so a word of a short sentence counts more.
-    nats[asked > 0].mean() => ((nats * (asked > 0)).sum(axis=1) / (asked > 0).sum(axis=1)).mean()
-the mean of a sentence | This is the mean of a sentence, not of a word.
-    nats[asked > 0].mean() => nats[asked > 0].sum() / len(nats)
-target not shifted | Each place is asked for the word that it has just read. It must say the next one.
-    said, asked = target[:, :-1], target[:, 1:] => said, asked = target[:, 1:], target[:, 1:]
-shifted the other way | Each place is asked for the word before the one that it has read.
-    said, asked = target[:, :-1], target[:, 1:] => said, asked = target[:, 1:], target[:, :-1]
-only the padding is seen | The mask is turned round: the words of the source are hidden, and its padding is read.
-    np.where((source > 0)[:, None], S, -np.inf) => np.where((source > 0)[:, None], -1e30, S)
-weights not normalised again | Weights were set to zero behind the softmax, so those of a
-  padded source sum to less than one.
-    np.where((source > 0)[:, None], S, -np.inf) => S + 0 ;; Z = (Q + P @ H) @ U
-        => P = P * (source > 0)[:, None]; Z = (Q + P @ H) @ U
-the memory alone | What the decoder has said itself is missing in its scores.
-    (Q + P @ H) @ U => P @ H @ U
-no scale | The scores are not divided by the root of d.
-     / np.sqrt(Q.shape[-1]) =>
-the mask of what was read | A place counts if the word to be said there is one, whatever was read.
-    nats[asked > 0] => nats[said > 0]
-the sum of all words | The sum grows with the number of words. Asked for is the mean.
-    nats[asked > 0].mean() => nats[asked > 0].sum()
-the beginning counts as said | The mark of the beginning is given, so it is no word to be said.
-    nats[asked > 0].mean() => nats[asked > 0].sum() / (target > 0).sum()
-the first word is left out | The first word is to be said, too, after the mark of the beginning.
-    nats[asked > 0].mean() => nats[:, 1:][asked[:, 1:] > 0].mean()
-a loss for each sentence | Each sentence has its own mean here. Asked for is one number, over all words.
-    nats[asked > 0].mean() => ((nats * (asked > 0)).sum(axis=1) / (asked > 0).sum(axis=1))
-padding answers with zeros | Padding still takes its part of the weight, and what it says are zeros.
-    S, -np.inf) => S, 0.0) ;; P @ H) => P @ (H * (source > 0)[..., None]))
-"""
+VARIANTS = (word_by_word, {"-np.inf": "-1e30"})
+MISTAKES = (
+    Mistake("padding of the source is seen", "The padding of the source has a weight: a score of 0 is one like any "
+        "other.",
+        {"S, -np.inf)": "S, 0.0)"}, {"S = np.where((source > 0)[:, None], S, -np.inf)": "S = S + 0"}),
+    Mistake("the loss counts padding", "Places behind the end of the target are counted, too.",
+        {"nats[asked > 0].mean()": "nats.mean()"}),
+    Mistake("divided by all places", "The sum leaves padding out, and was divided by all places, padding included.",
+        {"nats[asked > 0].mean()": "(nats * (asked > 0)).mean()"}),
+    Mistake("a mean of means", "Each sentence has its own mean here, so a word of a short sentence counts more.",
+        {"nats[asked > 0].mean()": "((nats * (asked > 0)).sum(axis=1) / (asked > 0).sum(axis=1)).mean()"}),
+    Mistake("the mean of a sentence", "This is the mean of a sentence, not of a word.",
+        {"nats[asked > 0].mean()": "nats[asked > 0].sum() / len(nats)"}),
+    Mistake("target not shifted", "Each place is asked for the word that it has just read. It must say the next one.",
+        {"said, asked = target[:, :-1], target[:, 1:]": "said, asked = target[:, 1:], target[:, 1:]"}),
+    Mistake("shifted the other way", "Each place is asked for the word before the one that it has read.",
+        {"said, asked = target[:, :-1], target[:, 1:]": "said, asked = target[:, 1:], target[:, :-1]"}),
+    Mistake("only the padding is seen", "The mask is turned round: the words of the source are hidden, and its "
+        "padding is read.",
+        {"np.where((source > 0)[:, None], S, -np.inf)": "np.where((source > 0)[:, None], -1e30, S)"}),
+    Mistake("weights not normalised again", "Weights were set to zero behind the softmax, so those of a padded source "
+        "sum to less than one.",
+        {"np.where((source > 0)[:, None], S, -np.inf)": "S + 0",
+         "Z = (Q + P @ H) @ U": "P = P * (source > 0)[:, None]; Z = (Q + P @ H) @ U"}),
+    Mistake("the memory alone", "What the decoder has said itself is missing in its scores.",
+        {"(Q + P @ H) @ U": "P @ H @ U"}),
+    Mistake("no scale", "The scores are not divided by the root of d.", {"/ np.sqrt(Q.shape[-1])": ""}),
+    Mistake("the mask of what was read", "A place counts if the word to be said there is one, whatever was read.",
+        {"nats[asked > 0]": "nats[said > 0]"}),
+    Mistake("the sum of all words", "The sum grows with the number of words. Asked for is the mean.",
+        {"nats[asked > 0].mean()": "nats[asked > 0].sum()"}),
+    Mistake("the beginning counts as said", "The mark of the beginning is given, so it is no word to be said.",
+        {"nats[asked > 0].mean()": "nats[asked > 0].sum() / (target > 0).sum()"}),
+    Mistake("the first word is left out", "The first word is to be said, too, after the mark of the beginning.",
+        {"nats[asked > 0].mean()": "nats[:, 1:][asked[:, 1:] > 0].mean()"}),
+    Mistake("a loss for each sentence", "Each sentence has its own mean here. Asked for is one number, over all words.",
+        {"nats[asked > 0].mean()": "((nats * (asked > 0)).sum(axis=1) / (asked > 0).sum(axis=1))"}),
+    Mistake("padding answers with zeros", "Padding still takes its part of the weight, and what it says are zeros.",
+        {"S, -np.inf)": "S, 0.0)", "P @ H)": "P @ (H * (source > 0)[..., None]))"}),
+)  # fmt: skip

@@ -16,6 +16,7 @@ pair's two next to each other. W_V stays as it is.
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -55,33 +56,28 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    through_neighbours
-    two_products
-"""
-MISTAKES = """
-neighbours are the pairs | Neighbours were turned together. In this layout i goes with i + d/2.
-    a, b = X[:, :half], X[:, half:] => a, b = X[:, 0::2], X[:, 1::2]
-        ;; np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=1)
-        => np.stack([a * cos - b * sin, a * sin + b * cos], axis=2).reshape(X.shape)
-written as neighbours | The pairs are right, but the results were put side by side. They belong where the pairs
-  came from.
-    np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=1)
-        => np.stack([a * cos - b * sin, a * sin + b * cos], axis=2).reshape(X.shape)
-turned back | The hands turn the wrong way round.
-    cos, sin = np.cos(angles), np.sin(angles) => cos, sin = np.cos(angles), -np.sin(angles)
-the exponent without its 2 | The hands slow down half as fast as they should: the exponent is 2i/d, which is i over
-  the number of hands.
-    np.arange(half) / half => np.arange(half) / (2 * half)
-the exponent doubled | The hands slow down twice as fast as they should: the exponent is 2i/d, which is i over the
-  number of hands.
-    np.arange(half) / half => 2 * np.arange(half) / half
-the number of the row | Each row was turned by its number. It stands at its place, which is given.
-    places[:, None] * => np.arange(len(X))[:, None] *
-a reflection | One sign is wrong: the pair is mirrored, not turned.
-    a * cos - b * sin => a * cos + b * sin
-the halves exchanged | The first numbers of the pairs come first.
-    [a * cos - b * sin, a * sin + b * cos] => [a * sin + b * cos, a * cos - b * sin]
-all hands at one speed | Every hand turns at the same speed. Each has its own, which falls with its number.
-    10_000.0 ** (-np.arange(half) / half) => np.ones(half)
-"""
+VARIANTS = (through_neighbours, two_products)
+MISTAKES = (
+    Mistake("neighbours are the pairs", "Neighbours were turned together. In this layout i goes with i + d/2.",
+        {"a, b = X[:, :half], X[:, half:]": "a, b = X[:, 0::2], X[:, 1::2]",
+         "np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=1)":
+             "np.stack([a * cos - b * sin, a * sin + b * cos], axis=2).reshape(X.shape)"}),
+    Mistake("written as neighbours", "The pairs are right, but the results were put side by side. They belong where "
+        "the pairs came from.",
+        {"np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=1)":
+             "np.stack([a * cos - b * sin, a * sin + b * cos], axis=2).reshape(X.shape)"}),
+    Mistake("turned back", "The hands turn the wrong way round.",
+        {"cos, sin = np.cos(angles), np.sin(angles)": "cos, sin = np.cos(angles), -np.sin(angles)"}),
+    Mistake("the exponent without its 2", "The hands slow down half as fast as they should: the exponent is 2i/d, "
+        "which is i over the number of hands.", {"np.arange(half) / half": "np.arange(half) / (2 * half)"}),
+    Mistake("the exponent doubled", "The hands slow down twice as fast as they should: the exponent is 2i/d, which is "
+        "i over the number of hands.", {"np.arange(half) / half": "2 * np.arange(half) / half"}),
+    Mistake("the number of the row", "Each row was turned by its number. It stands at its place, which is given.",
+        {"places[:, None] *": "np.arange(len(X))[:, None] *"}),
+    Mistake("a reflection", "One sign is wrong: the pair is mirrored, not turned.",
+        {"a * cos - b * sin": "a * cos + b * sin"}),
+    Mistake("the halves exchanged", "The first numbers of the pairs come first.",
+        {"[a * cos - b * sin, a * sin + b * cos]": "[a * sin + b * cos, a * cos - b * sin]"}),
+    Mistake("all hands at one speed", "Every hand turns at the same speed. Each has its own, which falls with its "
+        "number.", {"10_000.0 ** (-np.arange(half) / half)": "np.ones(half)"}),
+)  # fmt: skip

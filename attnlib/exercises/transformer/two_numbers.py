@@ -17,6 +17,8 @@ import itertools
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def answer():
     found = set()
@@ -26,13 +28,10 @@ def answer():
     return len(found)
 
 
-MISTAKES = """
-one | The larger number may stand first or second, and that is kept.
-    = 1
-four | The mean of what comes out is zero, so both cannot have the same sign.
-    = 4
-three | Two equal numbers would give zeros, but the two are different.
-    = 3
-as many as there are vectors | Multiplying by a number, or adding one, changes nothing behind the norm. Try two pairs.
-    = 1000
-"""
+MISTAKES = (
+    Mistake("one", "The larger number may stand first or second, and that is kept.", 1),
+    Mistake("four", "The mean of what comes out is zero, so both cannot have the same sign.", 4),
+    Mistake("three", "Two equal numbers would give zeros, but the two are different.", 3),
+    Mistake("as many as there are vectors", "Multiplying by a number, or adding one, changes nothing behind the norm. "
+        "Try two pairs.", 1000),
+)  # fmt: skip

@@ -17,6 +17,8 @@ the shares. Two references are kinder than one, and the figures of two test sets
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
+
 
 def bleu(said, first, second):
     """BLEU of one translation beside two references, in per cent; arrays of word numbers."""
@@ -95,69 +97,69 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_windows
-    100 * penalty * product**0.25 => 100 * penalty * np.exp(np.log(product) / 4)
-"""
-MISTAKES = """
-no clipping | An n-gram that was said again and again counts each time. It counts at most as often as it is right.
-    sum(min(mine.count(g), max(one.count(g), other.count(g))) for g in set(mine))
-        => sum(g in one or g in other for g in mine)
-no brevity penalty | What was left out costs nothing here.
-    penalty = 1.0 if len(said) >= asked else np.exp(1 - asked / len(said)) => penalty = 1.0
-only the first reference | The second reference is right as well.
-    max(one.count(g), other.count(g)) => one.count(g)
-counts of both references added | Clip by the larger of the two counts, not by their sum.
-    max(one.count(g), other.count(g)) => one.count(g) + other.count(g)
-the smaller of the two counts | An n-gram that one of the references has is right.
-    max(one.count(g), other.count(g)) => min(one.count(g), other.count(g))
-always the shorter reference | The length asked for is that of the *nearer* reference.
-    asked = near[0][1] => asked = min(len(first), len(second))
-always the longer reference | The length asked for is that of the *nearer* reference.
-    asked = near[0][1] => asked = max(len(first), len(second))
-the first reference says the length | The length asked for is that of the nearer reference, whichever stands first.
-    asked = near[0][1] => asked = len(first)
-of two equally near the longer | Where both are equally near, the shorter one counts.
-    (abs(len(words) - len(said)), len(words)) => (abs(len(words) - len(said)), -len(words))
-        ;; asked = near[0][1] => asked = -near[0][1]
-the penalty upside down | The exponent is 1 - right / said. It is negative for what is too short.
-    1 - asked / len(said) => 1 - len(said) / asked
-    1.0 if len(said) >= asked else np.exp(1 - asked / len(said)) => min(1.0, np.exp(1 - len(said) / asked))
-what is too long is punished as well | Too long is punished by the shares already. The penalty is at most 1.
-    penalty = 1.0 if len(said) >= asked else np.exp(1 - asked / len(said))
-        => penalty = np.exp(-abs(1 - asked / len(said)))
-an arithmetic mean | The mean is geometric: the fourth root of the product.
-    product = 1.0 => product = 0.0 ;; product *= => product += ;; product**0.25 => product / 4
-no root | The product of four shares is not their mean. Take its fourth root.
-    product**0.25 => product
-kinds of n-grams, not n-grams | Each n-gram counted once, however often it was said.
-    sum(min(mine.count(g), max(one.count(g), other.count(g))) for g in set(mine))
-        => sum(g in one or g in other for g in set(mine)) ;; right / len(mine) => right / len(set(mine))
-    sum(min(mine.count(g), max(one.count(g), other.count(g))) for g in set(mine))
-        => sum(g in one or g in other for g in set(mine))
-divided by the reference | This is the share of the reference that was found. BLEU asks which share of what
-  was *said* is right.
-    right / len(mine) => right / max(len(one), len(other))
-    right / len(mine) => right / len(one)
-n up to three | n runs from 1 to 4.
-    (1, 2, 3, 4) => (1, 2, 3) ;; product**0.25 => product ** (1 / 3)
-words alone | Only single words were counted, so their order does not matter here.
-    (1, 2, 3, 4) => (1,) ;; product**0.25 => product
-not in per cent | The number is right, and a hundred times too small.
-    return 100 * penalty => return penalty
-one reference at a time | Both references count at once: an n-gram is right if one of them has it.
-    better_of_two
-    mean_of_two
-the mean of the lengths | The length asked for is that of one reference, the nearer one.
-    asked = near[0][1] => asked = (len(first) + len(second)) / 2
-of two equally near the first | Where both are equally near, the shorter one counts, whichever stands first.
-    asked = near[0][1] => asked = len(min((first, second), key=lambda words: abs(len(words) - len(said))))
-single words left out | n runs from 1 to 4: single words count, too.
-    (1, 2, 3, 4) => (2, 3, 4) ;; product**0.25 => product ** (1 / 3)
-a bonus for length | A translation longer than the reference gets more than its shares. The penalty is at most 1.
-    1.0 if len(said) >= asked else np.exp(1 - asked / len(said)) => np.exp(1 - asked / len(said))
-a plain ratio | The penalty is an exponential of one minus a ratio, not the ratio itself.
-    np.exp(1 - asked / len(said)) => len(said) / asked
-one was added | Nothing is added to the counts: every n has a match here.
-    right / len(mine) => (right + 1) / (len(mine) + 1)
-"""
+VARIANTS = (by_windows, {"100 * penalty * product**0.25": "100 * penalty * np.exp(np.log(product) / 4)"})
+MISTAKES = (
+    Mistake("no clipping", "An n-gram that was said again and again counts each time. It counts at most as often as "
+        "it is right.",
+        {"sum(min(mine.count(g), max(one.count(g), other.count(g))) for g in set(mine))":
+             "sum(g in one or g in other for g in mine)"}),
+    Mistake("no brevity penalty", "What was left out costs nothing here.",
+        {"penalty = 1.0 if len(said) >= asked else np.exp(1 - asked / len(said))": "penalty = 1.0"}),
+    Mistake("only the first reference", "The second reference is right as well.",
+        {"max(one.count(g), other.count(g))": "one.count(g)"}),
+    Mistake("counts of both references added", "Clip by the larger of the two counts, not by their sum.",
+        {"max(one.count(g), other.count(g))": "one.count(g) + other.count(g)"}),
+    Mistake("the smaller of the two counts", "An n-gram that one of the references has is right.",
+        {"max(one.count(g), other.count(g))": "min(one.count(g), other.count(g))"}),
+    Mistake("always the shorter reference", "The length asked for is that of the *nearer* reference.",
+        {"asked = near[0][1]": "asked = min(len(first), len(second))"}),
+    Mistake("always the longer reference", "The length asked for is that of the *nearer* reference.",
+        {"asked = near[0][1]": "asked = max(len(first), len(second))"}),
+    Mistake("the first reference says the length", "The length asked for is that of the nearer reference, whichever "
+        "stands first.", {"asked = near[0][1]": "asked = len(first)"}),
+    Mistake("of two equally near the longer", "Where both are equally near, the shorter one counts.",
+        {"(abs(len(words) - len(said)), len(words))": "(abs(len(words) - len(said)), -len(words))",
+         "asked = near[0][1]": "asked = -near[0][1]"}),
+    Mistake("the penalty upside down", "The exponent is 1 - right / said. It is negative for what is too short.",
+        {"1 - asked / len(said)": "1 - len(said) / asked"},
+        {"1.0 if len(said) >= asked else np.exp(1 - asked / len(said))": "min(1.0, np.exp(1 - len(said) / asked))"}),
+    Mistake("what is too long is punished as well", "Too long is punished by the shares already. The penalty is at "
+        "most 1.",
+        {"penalty = 1.0 if len(said) >= asked else np.exp(1 - asked / len(said))":
+             "penalty = np.exp(-abs(1 - asked / len(said)))"}),
+    Mistake("an arithmetic mean", "The mean is geometric: the fourth root of the product.",
+        {"product = 1.0": "product = 0.0", "product *=": "product +=", "product**0.25": "product / 4"}),
+    Mistake("no root", "The product of four shares is not their mean. Take its fourth root.",
+        {"product**0.25": "product"}),
+    Mistake("kinds of n-grams, not n-grams", "Each n-gram counted once, however often it was said.",
+        {"sum(min(mine.count(g), max(one.count(g), other.count(g))) for g in set(mine))":
+             "sum(g in one or g in other for g in set(mine))",
+         "right / len(mine)": "right / len(set(mine))"},
+        {"sum(min(mine.count(g), max(one.count(g), other.count(g))) for g in set(mine))":
+             "sum(g in one or g in other for g in set(mine))"}),
+    Mistake("divided by the reference", "This is the share of the reference that was found. BLEU asks which share of "
+        "what was *said* is right.",
+        {"right / len(mine)": "right / max(len(one), len(other))"}, {"right / len(mine)": "right / len(one)"}),
+    Mistake("n up to three", "n runs from 1 to 4.",
+        {"(1, 2, 3, 4)": "(1, 2, 3)", "product**0.25": "product ** (1 / 3)"}),
+    Mistake("words alone", "Only single words were counted, so their order does not matter here.",
+        {"(1, 2, 3, 4)": "(1,)", "product**0.25": "product"}),
+    Mistake("not in per cent", "The number is right, and a hundred times too small.",
+        {"return 100 * penalty": "return penalty"}),
+    Mistake("one reference at a time", "Both references count at once: an n-gram is right if one of them has it.",
+        better_of_two, mean_of_two),
+    Mistake("the mean of the lengths", "The length asked for is that of one reference, the nearer one.",
+        {"asked = near[0][1]": "asked = (len(first) + len(second)) / 2"}),
+    Mistake("of two equally near the first", "Where both are equally near, the shorter one counts, whichever stands "
+        "first.",
+        {"asked = near[0][1]": "asked = len(min((first, second), key=lambda words: abs(len(words) - len(said))))"}),
+    Mistake("single words left out", "n runs from 1 to 4: single words count, too.",
+        {"(1, 2, 3, 4)": "(2, 3, 4)", "product**0.25": "product ** (1 / 3)"}),
+    Mistake("a bonus for length", "A translation longer than the reference gets more than its shares. The penalty is "
+        "at most 1.",
+        {"1.0 if len(said) >= asked else np.exp(1 - asked / len(said))": "np.exp(1 - asked / len(said))"}),
+    Mistake("a plain ratio", "The penalty is an exponential of one minus a ratio, not the ratio itself.",
+        {"np.exp(1 - asked / len(said))": "len(said) / asked"}),
+    Mistake("one was added", "Nothing is added to the counts: every n has a match here.",
+        {"right / len(mine)": "(right + 1) / (len(mine) + 1)"}),
+)  # fmt: skip

@@ -18,6 +18,7 @@ what would happen without a part: then that number would change, and what later 
 
 import numpy as np
 
+from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
@@ -62,46 +63,40 @@ def cases(rng):
     }
 
 
-VARIANTS = """
-    by_loop
-    direction_first
-"""
-MISTAKES = """
-each part normed by itself | Every part was divided by its own standard deviation. The norm divides all of them
-  by that of the sum, and only so the shares add up.
-    size = stream.std( => size = written.std(
-not normed | The standard deviation of the stream is missing: the shares add up to the score before the norm.
-    centred / size @ => centred @
-the mean stays | The norm takes the mean away, of each part as of the sum.
-    centred = written - written.mean(axis=-1, keepdims=True) => centred = written
-the mean of the sum | From each part the mean of the whole stream was taken away, once for each part. A part takes
-  away its own.
-    centred = written - written.mean( => centred = written - stream.mean(
-a root mean square | The sum was divided by the root of its mean square. The norm takes the mean away before.
-    size = stream.std(axis=-1, keepdims=True) => size = np.sqrt((stream**2).mean(axis=-1, keepdims=True))
-the whole score for each | Every part got the whole score.
-    = np.broadcast_to(who_wrote(written, gain, u).sum(axis=0), written.shape[:2])
-equal shares | The score was shared out equally. That adds up, and says nothing of what each part wrote.
-    = np.broadcast_to(who_wrote(written, gain, u).mean(axis=0), written.shape[:2])
-the score so far | The norm stood behind each partial sum. There is one norm, behind the whole sum.
-    so_far
-what each part changed | The score behind each part minus the score before it: that adds up, but each term has a
-  standard deviation of its own, and depends on the order of the parts.
-    = np.diff(so_far(written, gain, u), axis=0, prepend=0)
-the gain is missing | The norm multiplies by its gain before the direction is read.
-    (gain * u) => u
-the gain twice | The gain is multiplied in once.
-    (gain * u) => (gain * gain * u)
-shares of one | The shares were divided by their sum. They must add up to the score, not to one.
-    return centred / size @ (gain * u) => s = centred / size @ (gain * u);
-           return s / s.sum(axis=0)
-unbiased standard deviation | Layer normalisation divides the sum of squares by d, not by d - 1.
-    stream.std(axis=-1, keepdims=True) => stream.std(axis=-1, ddof=1, keepdims=True)
-divided by the length | The norm divides by the standard deviation, the root of the *mean* of the squares.
-    size = stream.std(axis=-1, keepdims=True)
-        => size = np.sqrt(((stream - stream.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1, keepdims=True))
-divided by the variance | The root is missing.
-    stream.std( => stream.var(
-a norm over the tokens | Mean and standard deviation belong to the d numbers of one token.
-    axis=-1 => axis=-2
-"""
+VARIANTS = (by_loop, direction_first)
+MISTAKES = (
+    Mistake("each part normed by itself", "Every part was divided by its own standard deviation. The norm divides all "
+        "of them by that of the sum, and only so the shares add up.", {"size = stream.std(": "size = written.std("}),
+    Mistake("not normed", "The standard deviation of the stream is missing: the shares add up to the score before the "
+        "norm.", {"centred / size @": "centred @"}),
+    Mistake("the mean stays", "The norm takes the mean away, of each part as of the sum.",
+        {"centred = written - written.mean(axis=-1, keepdims=True)": "centred = written"}),
+    Mistake("the mean of the sum", "From each part the mean of the whole stream was taken away, once for each part. A "
+        "part takes away its own.", {"centred = written - written.mean(": "centred = written - stream.mean("}),
+    Mistake("a root mean square", "The sum was divided by the root of its mean square. The norm takes the mean away "
+        "before.",
+        {"size = stream.std(axis=-1, keepdims=True)": "size = np.sqrt((stream**2).mean(axis=-1, keepdims=True))"}),
+    Mistake("the whole score for each", "Every part got the whole score.",
+        lambda written, gain, u: np.broadcast_to(who_wrote(written, gain, u).sum(axis=0), written.shape[:2])),
+    Mistake("equal shares", "The score was shared out equally. That adds up, and says nothing of what each part wrote.",
+        lambda written, gain, u: np.broadcast_to(who_wrote(written, gain, u).mean(axis=0), written.shape[:2])),
+    Mistake("the score so far", "The norm stood behind each partial sum. There is one norm, behind the whole sum.",
+        so_far),
+    Mistake("what each part changed", "The score behind each part minus the score before it: that adds up, but each "
+        "term has a standard deviation of its own, and depends on the order of the parts.",
+        lambda written, gain, u: np.diff(so_far(written, gain, u), axis=0, prepend=0)),
+    Mistake("the gain is missing", "The norm multiplies by its gain before the direction is read.",
+        {"(gain * u)": "u"}),
+    Mistake("the gain twice", "The gain is multiplied in once.", {"(gain * u)": "(gain * gain * u)"}),
+    Mistake("shares of one", "The shares were divided by their sum. They must add up to the score, not to one.",
+        {"return centred / size @ (gain * u)": "s = centred / size @ (gain * u); return s / s.sum(axis=0)"}),
+    Mistake("unbiased standard deviation", "Layer normalisation divides the sum of squares by d, not by d - 1.",
+        {"stream.std(axis=-1, keepdims=True)": "stream.std(axis=-1, ddof=1, keepdims=True)"}),
+    Mistake("divided by the length", "The norm divides by the standard deviation, the root of the *mean* of the "
+        "squares.",
+        {"size = stream.std(axis=-1, keepdims=True)":
+             "size = np.sqrt(((stream - stream.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1, keepdims=True))"}),
+    Mistake("divided by the variance", "The root is missing.", {"stream.std(": "stream.var("}),
+    Mistake("a norm over the tokens", "Mean and standard deviation belong to the d numbers of one token.",
+        {"axis=-1": "axis=-2"}),
+)  # fmt: skip

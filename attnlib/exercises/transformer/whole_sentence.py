@@ -14,6 +14,8 @@ Two per cent of wrong tokens are nearly a quarter of wrong sentences. That is wh
 and why it falls with the length even if no token of a long sentence is harder.
 """
 
+from attnlib.exercises.engine.model import Mistake
+
 RIGHT, WORDS = 0.98, 12
 
 
@@ -22,21 +24,17 @@ def answer():
 
 
 WITHIN = 0.006
-MISTAKES = """
-the end mark forgotten | The end of the sentence is a token, too: there are 13.
-    = RIGHT**WORDS
-errors added | Added up, errors are counted twice where a sentence has two. Multiply what is right.
-    = 1 - (WORDS + 1) * (1 - RIGHT)
-errors of the words added | Added up, errors are counted twice where a sentence has two, and the end is a token, too.
-    = 1 - WORDS * (1 - RIGHT)
-one token | That is one token. All of them must be right.
-    = RIGHT
-the share with an error | That is the share with an error. Asked for is the rest.
-    = 1 - RIGHT ** (WORDS + 1)
-a token too many | Words and end are 13 tokens. The mark of the beginning is given, not said.
-    = RIGHT ** (WORDS + 2)
-how many are right | That is how many tokens of a sentence are right on average.
-    = RIGHT * (WORDS + 1)
-a token too few | Twelve words and the end are 13 tokens.
-    = RIGHT ** (WORDS - 1)
-"""
+MISTAKES = (
+    Mistake("the end mark forgotten", "The end of the sentence is a token, too: there are 13.", RIGHT**WORDS),
+    Mistake("errors added", "Added up, errors are counted twice where a sentence has two. Multiply what is right.",
+        1 - (WORDS + 1) * (1 - RIGHT)),
+    Mistake("errors of the words added", "Added up, errors are counted twice where a sentence has two, and the end is "
+        "a token, too.", 1 - WORDS * (1 - RIGHT)),
+    Mistake("one token", "That is one token. All of them must be right.", RIGHT),
+    Mistake("the share with an error", "That is the share with an error. Asked for is the rest.",
+        1 - RIGHT ** (WORDS + 1)),
+    Mistake("a token too many", "Words and end are 13 tokens. The mark of the beginning is given, not said.",
+        RIGHT ** (WORDS + 2)),
+    Mistake("how many are right", "That is how many tokens of a sentence are right on average.", RIGHT * (WORDS + 1)),
+    Mistake("a token too few", "Twelve words and the end are 13 tokens.", RIGHT ** (WORDS - 1)),
+)  # fmt: skip

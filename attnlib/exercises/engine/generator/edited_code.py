@@ -1,0 +1,80 @@
+"""The code of a right answer with one edit: every edit that a rule of the table knows.
+
+A rule looks at one node of the syntax tree and yields replacements, which attnlib/editing.py puts in.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from attnlib.editing import Change, Place, called, places, replaced
+from attnlib.exercises.engine.generator.generated import Generated
+from attnlib.exercises.engine.generator.letters import Letters
+from attnlib.exercises.engine.generator.rules.numbers_and_names import BOUNDS, OFF_BY_ONE
+from attnlib.exercises.engine.loop_limit import NAMES, with_limit
+from attnlib.exercises.engine.source_edits import COMMON
+
+Rule = Callable[[ast.AST, Any], Iterator[Change]]  # of a node and the letters of the task
+
+
+class Mutant(NamedTuple):
+    """One edit: the change that a rule made, what is replaced by what in which tree, and the function after it."""
+
+    change: Change
+    pairs: list[tuple[Place, ast.AST]]
+    function: Callable[..., Any]
+
+
+def generated(source: str, task: str, like: Callable[..., Any], rules: Sequence[Rule]) -> Iterator[Generated]:
+    """All single edits of the one function in the source that these rules know; no two are the same code."""
+    for made in edits_of(source, task, like, rules):
+        yield Generated(made.change.name, made.change.sentence, made.function, made.change.weak)
+
+
+def edits_of(source: str, task: str, like: Callable[..., Any], rules: Sequence[Rule]) -> Iterator[Mutant]:
+    """The same with the places of the edits."""
+    tree = ast.parse(source)
+    definition = tree.body[0]
+    if not isinstance(definition, ast.FunctionDef):
+        return
+    letters = Letters(task, definition)
+    with_limit(tree)
+    names = COMMON | inspect.unwrap(like).__globals__ | NAMES  # pyright: ignore[reportFunctionMemberAccess]
+    of_body = [place for statement in definition.body for place in places(statement)]
+    of_body += [Place(definition, "body", i, node) for i, node in enumerate(definition.body)]
+    seen = {code_of(tree, definition.name)}
+    found = [(place, change) for place in of_body for rule in rules for change in rule(place.node, letters)]
+    for place, change in found:
+        if change.name == OFF_BY_ONE and called(place.parent) in BOUNDS:
+            continue
+        for pairs in targets(place, change, of_body):
+            with replaced(pairs):
+                code = code_of(tree, definition.name)
+            if code is not None and code not in seen:
+                seen.add(code)
+                yield Mutant(change, pairs, FunctionType(code, names, definition.name))
+
+
+def targets(place: Place, change: Change, everywhere: list[Place]) -> Iterator[list[tuple[Place, ast.AST]]]:
+    """What is replaced by what: the node alone, all nodes that read the same, or a family of nodes."""
+    yield [(place, change.new)]
+    if change.everywhere:
+        kind = type(place.node)
+        same = [one for one in everywhere if type(one.node) is kind and one.text == place.text]
+        if len(same) > 1:
+            yield [(one, change.new) for one in same]
+    if change.family is not None:
+        pairs = [(one, new) for one in everywhere if (new := change.family(one.node)) is not None]
+        if len(pairs) > 1:
+            yield pairs
+
+
+def code_of(tree: ast.Module, name: str) -> Any:
+    """The compiled body of the function, None where the edit makes no sense."""
+    try:
+        module = compile(tree, "<generated>", "exec")
+    except (SyntaxError, ValueError, TypeError, RecursionError):
+        return None
+    return next(one for one in module.co_consts if getattr(one, "co_name", "") == name)

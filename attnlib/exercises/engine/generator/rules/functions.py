@@ -1,0 +1,141 @@
+"""Another function, none, or the same over another axis."""
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from attnlib.editing import Change, called
+from attnlib.exercises.engine.generator.words import (
+    ADDED,
+    REDUCED,
+    SMALL,
+    inside,
+    parsed,
+    replaced_keyword,
+    with_name,
+    word,
+)
+
+# function -> what learners put in its place
+OTHERS = {
+    "sum": ("mean", "max", "prod"),
+    "mean": ("sum", "max", "min", "median"),
+    "max": ("min", "mean"),
+    "min": ("max",),
+    "argmax": ("argmin",),
+    "argmin": ("argmax",),
+    "any": ("all",),
+    "all": ("any",),
+    "exp": ("exp2",),
+    "log": ("log2", "log10"),
+    "tanh": ("sin", "arctan"),
+    "minimum": ("maximum",),
+    "maximum": ("minimum",),
+    "ceil": ("floor", "round"),
+    "floor": ("ceil",),
+    "tril": ("triu",),
+    "triu": ("tril",),
+    "sqrt": ("square",),
+    "zeros": ("ones",),
+    "ones": ("zeros",),
+}
+
+
+def axes(node: ast.AST, letters: Any) -> Iterator[Change]:
+    """A reduction over another axis, over everything, or with its axis kept or lost."""
+    if not isinstance(node, ast.Call) or called(node) not in REDUCED:
+        return
+    what = word(called(node))
+    if called(node) in ("sum", "mean", "max", "min", "cumsum"):
+        yield Change(inside(node), f"the {what} was left out", f"The {what} is missing.")
+    given = next((one for one in node.keywords if one.arg == "axis"), None)
+    if given is None:
+        return
+    for value in (-1, -2, -3, 0, 1, 2):
+        new = replaced_keyword(node, "axis", ast.Constant(value))
+        family = same_axis(given.value, value)
+        text = f"The {what} runs over another axis than it should: each result mixes the wrong numbers."
+        yield Change(new, f"the {what} over another axis", text, family=family)
+    without = ast.Call(
+        node.func, node.args, [one for one in node.keywords if one.arg not in ("axis", "keepdims")]
+    )
+    text = f"The {what} was taken of the whole array at once; each row (or column) has its own."
+    yield Change(without, f"one {what} for all", text, everywhere=True)
+    kept = next((one for one in node.keywords if one.arg == "keepdims"), None)
+    if kept is not None:
+        lost = ast.Call(node.func, node.args, [one for one in node.keywords if one.arg != "keepdims"])
+        text = f"The {what} lost its axis, so it was lined up with the wrong axis of the other array."
+        yield Change(lost, f"the axis of the {what} was not kept", text, everywhere=True)
+    else:
+        more = replaced_keyword(node, "keepdims", ast.Constant(True))
+        text = f"The {what} kept an axis of length one, which the result should not have."
+        yield Change(more, f"the axis of the {what} was kept", text)
+
+
+def same_axis(old: ast.AST, value: int) -> Callable[[ast.AST], ast.AST | None]:
+    """Replaces this axis in all calls."""
+    like = ast.dump(old)
+
+    def family(node: ast.AST) -> ast.AST | None:
+        if isinstance(node, ast.keyword) and node.arg == "axis" and ast.dump(node.value) == like:
+            return ast.keyword("axis", ast.Constant(value))
+        return None
+
+    return family
+
+
+def functions(node: ast.AST, letters: Any) -> Iterator[Change]:
+    """Another function in place of the right one, or none."""
+    if not isinstance(node, ast.Call):
+        return
+    name = called(node)
+    for other in OTHERS.get(name, ()):
+        text = f"The {word(other)} was taken where the {word(name)} is asked for."
+        yield Change(with_name(node, other), f"{word(other)} in place of {word(name)}", text, everywhere=True)
+    if name in ("tanh", "sigmoid"):
+        new = (
+            parsed("1 / (1 + np.exp(-x))", x=node.args[0])
+            if name == "tanh"
+            else parsed("np.tanh(x)", x=node.args[0])
+        )
+        yield Change(
+            new, f"another squashing in place of {name}", f"What is squashed here should go through a {name}."
+        )
+        yield Change(
+            parsed("np.maximum(x, 0)", x=node.args[0]),
+            f"relu in place of {name}",
+            "Negative numbers were set to zero in place of being squashed.",
+        )
+        yield Change(
+            parsed("f(-x)", f=node.func, x=node.args[0]),
+            f"the sign inside one {name} is turned",
+            f"One {name}, and only that one, has its argument with the wrong sign.",
+        )
+    if (
+        len(node.args) == 1
+        and not node.keywords
+        and name in (*OTHERS, "abs", "softmax", "sigmoid", "log", "sqrt")
+    ):
+        yield Change(
+            node.args[0], f"the {word(name)} was left out", f"The {word(name)} is missing.", everywhere=True
+        )
+    if name in ("sqrt", "softmax", "exp", "log", "tanh", "norm"):
+        twice = ast.Call(node.func, [node, *node.args[1:]], node.keywords)
+        yield Change(
+            twice, f"the {word(name)} was taken twice", f"The {word(name)} was taken of itself once more."
+        )
+    if name == "norm":
+        yield Change(
+            parsed("x**2", x=node),
+            "length squared",
+            "The square of the length was used; its root is missing.",
+            everywhere=True,
+        )
+
+
+def logarithms(node: ast.AST, letters: Any) -> Iterator[Change]:
+    """A logarithm of a number that was made a little larger."""
+    if isinstance(node, ast.Call) and called(node) == "log" and node.args:
+        for small in SMALL:
+            new = ast.Call(node.func, [parsed("a + e", a=node.args[0], e=ast.Constant(small))], node.keywords)
+            yield Change(new, "a small number was added", ADDED, everywhere=True)

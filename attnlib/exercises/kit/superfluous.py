@@ -1,0 +1,64 @@
+"""Mistakes of an exercise's file that the generator would name as well: `superfluous(exercise)`, or from a shell
+
+    python -m attnlib.exercises.kit.superfluous foundations.softmax    all exercises where no id is given
+
+Each is printed with its own sentence and with what the generator says. A written mistake whose sentence says no more
+than the generated one can go; one that tells the cause in the words of the task stays.
+"""
+
+import dataclasses
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+
+from attnlib.exercises.engine.cases import cases_of
+from attnlib.exercises.engine.model import CodeExercise, Mistake
+from attnlib.exercises.engine.naming import naming_of
+from attnlib.exercises.engine.outcomes import adapted, observe
+from attnlib.exercises.engine.registry import exercises, find
+
+
+def superfluous(exercise: CodeExercise) -> Iterator[tuple[Mistake, tuple[Mistake, ...]]]:
+    """Written mistakes all of whose forms get exactly one name without them, each with what the generator says."""
+    bare = dataclasses.replace(exercise, mistakes=(), given=())
+    for mistake in exercise.mistakes:
+        said = [generated(exercise, bare, form) for form in mistake.forms]
+        if all(said):
+            yield mistake, tuple({one.name: one for one in said if one}.values())
+
+
+def generated(exercise: CodeExercise, bare: CodeExercise, form: object) -> Mistake | None:
+    """The one generated mistake that explains a form of a written one; None where there is none, or several."""
+    function = exercise.with_mistakes(form)
+    if function is None:
+        return None
+    cases = cases_of(bare)
+    outcomes = [
+        adapted(observe(function, some), want)
+        for some, want in zip(cases.arguments, cases.expected, strict=True)
+    ]
+    found = naming_of(bare).explain(outcomes).mistakes
+    return found[0] if len(found) == 1 else None
+
+
+def main() -> int:
+    ids = sys.argv[1:]
+    try:
+        chosen = [find(id, "superfluous") for id in ids] or list(exercises().values())
+    except ValueError as error:  # an unknown id
+        print(error)
+        return 2
+    count = 0
+    with np.errstate(all="ignore"):
+        for exercise in (one for one in chosen if isinstance(one, CodeExercise)):
+            for mistake, said in superfluous(exercise):
+                count += 1
+                print(f"{exercise.id}: {mistake.name}\n    written:   {mistake.sentence}")
+                print("\n".join(f"    generated: {one.name}. {one.sentence}" for one in said))
+    print(f"{count} written mistakes are generated as well.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
