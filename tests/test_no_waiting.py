@@ -140,7 +140,7 @@ ELSEWHERE = {
     "alibi": TABLE,
     "parameters_of": "takes a module, and moves nothing",
     "dropout_of": "makes a module",
-    "bare": "takes a module, and moves nothing",
+    "with_direct_calls": "takes a module, and moves nothing",
     "gated_heads": "takes a module, and is a block",
 }
 

@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import budget
 import numpy as np
 import pypdfium2
 import pytest
-from test_budget import LESSONS
 from test_pages import Opened, browser, origin  # noqa: F401  (the two fixtures are used by their names)
 
 SHEETS = {"core": 12, "side road": 16}
@@ -50,7 +50,7 @@ def printed(page: Any) -> tuple[int, list[str]]:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("file", LESSONS, ids=lambda f: f"{f.parent.name}/{f.stem}")
+@pytest.mark.parametrize("file", budget.notebooks(), ids=lambda f: f"{f.parent.name}/{f.stem}")
 def test_a_lesson_is_few_sheets_and_no_box_or_picture_is_on_two(
     file: Path, browser: Any, origin: str
 ) -> None:
