@@ -5,14 +5,8 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup
 
-SITE = Path(__file__).resolve().parent.parent / "_build" / "html"
-
-
-def tree(page: Path | str) -> BeautifulSoup:
-    """A page, as a file or by its name without `.html`. The tree is shared: look, and change nothing."""
-    return parsed(SITE / f"{page}.html" if isinstance(page, str) else page)
-
 
 @functools.cache
-def parsed(file: Path) -> BeautifulSoup:
-    return BeautifulSoup(file.read_text("utf8"), "html.parser")
+def tree(page: Path) -> BeautifulSoup:
+    """The tree of a page. It is shared: look, and change nothing."""
+    return BeautifulSoup(page.read_text("utf8"), "html.parser")

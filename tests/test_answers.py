@@ -168,7 +168,7 @@ def unhidden(text: object) -> Any:
 def test_each_exercise_can_be_answered_where_it_is_read() -> None:
     pages = {one.page for one in exercises().values() if (SITE / f"book/{one.page}.html").exists()}
     for page in sorted(pages):
-        found = tree(f"book/{page}")
+        found = tree(SITE / f"book/{page}.html")
         for frame in found.select(".frame-exercise"):
             id = frame.select_one(".frame-id").text  # type: ignore[union-attr]
             one, forms = exercises()[id], frame.select("form.answer")

@@ -54,7 +54,7 @@ def test_a_notebook_that_calls_itself_a_side_road_is_one(tmp_path: Path) -> None
 
 @built
 def test_each_notebook_has_its_number_in_the_contents_and_above_its_title() -> None:
-    page = tree(SECOND)
+    page = tree(SITE / f"{SECOND}.html")
     entries = page.select("nav.bd-links li[data-page]")
     assert len(entries) == len([name for name in PAGES if re.search(r"/0[^/]+/\d", name)])
     numbers = [entry.select_one(".nr").text for entry in entries]  # type: ignore[union-attr]
@@ -62,15 +62,18 @@ def test_each_notebook_has_its_number_in_the_contents_and_above_its_title() -> N
     current = [entry for entry in entries if "current" in entry["class"]]
     assert [entry["data-page"] for entry in current] == [SECOND]
     assert page.select_one(".eyebrow").text == "Foundations · 1.2"  # type: ignore[union-attr]
-    assert tree("book/02-self-attention/3-masks").select_one(".eyebrow").text == "Self-Attention · 2.3"  # type: ignore[union-attr]
+    assert (
+        tree(SITE / "book/02-self-attention/3-masks.html").select_one(".eyebrow").text
+        == "Self-Attention · 2.3"
+    )  # type: ignore[union-attr]
 
 
 @built
 def test_the_way_on_says_the_number_and_where_a_chapter_begins() -> None:
-    following = tree("book/01-foundations/checked-2").select_one(".right-next .prev-next-title")
+    following = tree(SITE / "book/01-foundations/checked-2.html").select_one(".right-next .prev-next-title")
     assert following is not None
     assert following.text == "2.1 A sequence attends to itself, a new chapter: Self-Attention"
-    before = tree(SECOND).select_one(".left-prev .prev-next-title")
+    before = tree(SITE / f"{SECOND}.html").select_one(".left-prev .prev-next-title")
     assert before is not None and before.text == "1.1 The bottleneck"
 
 
@@ -92,7 +95,7 @@ def test_the_first_screen_says_where_to_start(width: int, height: int, browser: 
 @built
 def test_the_first_page_says_how_to_cite_as_the_citation_file_does() -> None:
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))
-    text = tree("book/intro").select_one("#how-to-cite").text  # type: ignore[union-attr]
+    text = tree(SITE / "book/intro.html").select_one("#how-to-cite").text  # type: ignore[union-attr]
     for part in (
         cited["title"],
         str(cited["version"]),
@@ -211,7 +214,7 @@ def test_what_another_program_left_there_does_no_harm(stored: str, browser: Any,
 @pytest.mark.parametrize("name", [SECOND, "book/glossary", "book/claims"])
 def test_a_page_leads_to_its_source_as_publish_toml_says(name: str) -> None:
     address = wanted(ROOT)
-    links = [str(link["href"]) for link in tree(name).select(".page-foot a")]
+    links = [str(link["href"]) for link in tree(SITE / f"{name}.html").select(".page-foot a")]
     assert links[0].startswith(f"https://github.com/{address['repository']}/issues/new?title=")
     file = links[1].removeprefix(f"https://github.com/{address['repository']}/edit/{address['branch']}/")
     assert (ROOT / file).is_file()

@@ -26,7 +26,7 @@ PAGES = [page.name for page in single_page.contents(ROOT)]
 @pytest.mark.built
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_says_what_it_is(name):
-    soup = tree(name)
+    soup = tree(SITE / f"{name}.html")
     said = {tag.get("name") or tag.get("property"): tag.get("content") for tag in soup.select("head meta")}
     text = said["description"]
     assert 20 <= len(text) <= 160 and not re.search(r"[\\$]|<", text), (
@@ -66,7 +66,7 @@ STRAY = re.compile(r"`|\*\*|(?<![\w*])\*(?=\w)[^*]*\w\*(?!\w)|\]\(|(?<!\w)\$[^$]
 @pytest.mark.built
 @pytest.mark.parametrize("name", PAGES)
 def test_no_mark_of_markdown_is_left_in_the_text(name):
-    page = tree(name)
+    page = tree(SITE / f"{name}.html")
     apart = page.select("code, pre, script, style, template, kbd, svg, math, .katex")
     not_text = {id(text) for part in apart for text in part.find_all(string=True)}
     stray = [text for text in page.find_all(string=True) if STRAY.search(text)]
@@ -86,7 +86,7 @@ def test_the_map_names_the_real_pages_and_no_others():
 
 @pytest.mark.built
 def test_the_page_for_lost_readers_loads_nothing_and_its_links_are_whole_addresses_of_pages():
-    soup = tree("404")
+    soup = tree(SITE / "404.html")
     assert not soup.select('script, img, link[rel="stylesheet"], base')
     links = [str(a["href"]) for a in soup.select("a")] + [str(form["action"]) for form in soup.select("form")]
     assert len(links) >= 4

@@ -46,6 +46,8 @@ class Rename:
         >>> Rename("argument", "longest", "clip", of=("f",))("f(longest=3), g(longest=4)", "")
         'f(clip=3), g(longest=4)'
         """
+        if self.was not in code:
+            return code
         if self.kind == "argument":
             return in_calls(code, self)
         if self.kind == "name" and not re.search(

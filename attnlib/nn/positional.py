@@ -140,7 +140,12 @@ def _within_context(who: str, end: int, context: int) -> None:
 
 
 class NoPositions(nn.Module):
-    """Adds nothing: positions enter the model in its attention, or not at all."""
+    """Adds nothing: positions enter the model in its attention, or not at all.
+
+    >>> X = torch.zeros(3, 2)
+    >>> NoPositions(5, 2)(X) is X
+    True
+    """
 
     def __init__(self, context: int, d: int) -> None:
         super().__init__()
