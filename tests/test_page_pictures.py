@@ -1,6 +1,7 @@
 """Which pages count as changed, and what of them is photographed before and after."""
 
-from pathlib import Path
+from pathlib from concurrent.futures import ThreadPoolExecutor
+import Path
 
 import chromium
 import page_pictures
@@ -52,7 +53,8 @@ def test_both_widths_are_photographed_to_the_end_and_equal_parts_are_left_out(tm
     before = site(tmp_path / "before", {"long.html": LONG + "one", "gone.html": SHORT})
     after = site(tmp_path / "after", {"long.html": LONG + "two"})
     out = tmp_path / "out"
-    kept = page_pictures.compare(before, after, out)
+    with ThreadPoolExecutor() as another:  # this thread may have the loop of other tests' browser
+        kept = another.submit(page_pictures.compare, before, after, out).result()
     lower = [Picture("long.html", width, 1, when) for width in (390, 1280) for when in ("before", "after")]
     gone = [Picture("gone.html", width, 0, "before") for width in (390, 1280)]
     assert sorted(kept) == sorted(lower + gone)
