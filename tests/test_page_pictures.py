@@ -1,7 +1,7 @@
 """Which pages count as changed, and what of them is photographed before and after."""
 
-from pathlib from concurrent.futures import ThreadPoolExecutor
-import Path
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import chromium
 import page_pictures
