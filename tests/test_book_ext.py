@@ -255,7 +255,9 @@ def test_a_ledger_page_lists_its_rows_without_scripts(built: Path) -> None:
 def test_a_true_and_incomplete_claim_says_so_and_what_to_add(tmp_path: Path) -> None:
     row = CLAIM | {"verdict": "INCOMPLETE"}
     files = book() | {"book/ledger/claims.yml": json.dumps([row])}
-    files["book/1-first.ipynb"] = files["book/1-first.ipynb"].replace("C007 \\u00b7 FALSE", "C007 \\u00b7 INCOMPLETE")
+    files["book/1-first.ipynb"] = files["book/1-first.ipynb"].replace(
+        "C007 \\u00b7 FALSE", "C007 \\u00b7 INCOMPLETE"
+    )
     assert build(tmp_path, files) == ""
     box = only(page(tmp_path, "1-first"), ".frame-claim")
     assert "is-incomplete" in box["class"]
