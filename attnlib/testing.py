@@ -43,11 +43,8 @@ def _as_array(values: Any) -> Any:
 
 
 def judged(said: Any, meant: Any = False, omits: Any = False) -> str:
-    """The verdict on a statement.
-
-    said     it holds as a fair reader takes it
-    meant    where it does not: it would hold with a condition or with a detail corrected
-    omits    where it does: a reader has to add something, for here is a case that it leaves out
+    """The verdict on a statement: does it hold as said; and if so, does it leave out something that a reader must add?
+    If it does not hold as said: does it hold as meant, with a condition or a detail?
 
     >>> judged(True), judged(2 > 1, omits=3 > 2), judged(1 > 2, meant=2 > 1), judged(False)
     ('TRUE', 'INCOMPLETE', 'IMPRECISE', 'FALSE')
