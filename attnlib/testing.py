@@ -42,13 +42,16 @@ def _as_array(values: Any) -> Any:
     return np.asarray(values)
 
 
-def judged(said: Any, meant: Any = False) -> str:
-    """The verdict on a statement: does it hold as said; if not, does it hold as meant, with a condition or a detail?
+def judged(said: Any, meant: Any = False, omits: Any = False) -> str:
+    """The verdict on a statement: does it hold as said; and if so, does it leave out something that a reader must add?
+    If it does not hold as said: does it hold as meant, with a condition or a detail?
 
-    >>> judged(True), judged(1 > 2, meant=2 > 1), judged(False)
-    ('TRUE', 'IMPRECISE', 'FALSE')
+    >>> judged(True), judged(2 > 1, omits=3 > 2), judged(1 > 2, meant=2 > 1), judged(False)
+    ('TRUE', 'INCOMPLETE', 'IMPRECISE', 'FALSE')
     """
-    return "TRUE" if said else "IMPRECISE" if meant else "FALSE"
+    if said:
+        return "INCOMPLETE" if omits else "TRUE"
+    return "IMPRECISE" if meant else "FALSE"
 
 
 def ledger_row(name: str, *, holds: Any, verdict: str = "") -> None:

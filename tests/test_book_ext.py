@@ -252,6 +252,23 @@ def test_a_ledger_page_lists_its_rows_without_scripts(built: Path) -> None:
     assert only(claims, ".ledger-summary").text == "1 rows: 1 false."
 
 
+def test_a_true_and_incomplete_claim_says_so_and_what_to_add(tmp_path: Path) -> None:
+    row = CLAIM | {"verdict": "INCOMPLETE"}
+    files = book() | {"book/ledger/claims.yml": json.dumps([row])}
+    files["book/1-first.ipynb"] = files["book/1-first.ipynb"].replace(
+        "C007 \\u00b7 FALSE", "C007 \\u00b7 INCOMPLETE"
+    )
+    assert build(tmp_path, files) == ""
+    box = only(page(tmp_path, "1-first"), ".frame-claim")
+    assert "is-incomplete" in box["class"]
+    assert only(box, ".verdict").text == "true, incomplete"
+    claims = page(tmp_path, "claims")
+    row = only(claims, "ol.ledger > li")
+    assert (row["data-verdict"], only(row, ".verdict").text) == ("true, incomplete", "true, incomplete")
+    assert only(row, ".row-correct").text.startswith("To add:")
+    assert only(claims, ".ledger-summary").text == "1 rows: 1 true, incomplete."
+
+
 def test_a_link_to_another_page_brings_the_equation_along_for_its_preview(built: Path) -> None:
     second = page(built, "2-second")
     assert only(second, 'a[href="1-first.html#eq-weights"]').text == "(1.201)"

@@ -13,7 +13,7 @@ import nbformat
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
 
-from _ext.ledger import DOCUMENTS, Row, load  # noqa: E402  # pyright: ignore[reportMissingImports]
+from _ext.ledger import DOCUMENTS, Row, load, shown  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 NOTEBOOKS = sorted((ROOT / "book").glob("*/checked*.ipynb"))
 PARAGRAPH = re.compile(
@@ -25,7 +25,7 @@ PARAGRAPH = re.compile(
 def said(row: Row) -> str:
     """What a document says, and what is right of it."""
     sources = "; ".join(f"{DOCUMENTS[source[:2]]}, {source[3:]}" for source in row.sources)
-    return f"**Said** ({sources}): {row.text}\n**{row.verdict.capitalize()}.** {row.correct}"
+    return f"**Said** ({sources}): {row.text}\n**{shown(row.verdict).capitalize()}.** {row.correct}"
 
 
 def written(text: str, rows: dict[str, Row]) -> str:

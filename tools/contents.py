@@ -88,16 +88,16 @@ def introduction(text: str, all_chapters: list[Chapter], book: Path) -> str:
         source = "".join(cell["source"])
         if source.startswith("## The plan\n"):
             source = between(source, "## The plan\n\n", "\nStart with ", plan(all_chapters, book))
-        source = re.sub(r"of the \d+ statements .* imprecise", counted(book), source)
+        source = re.sub(r"of the \d+ statements .* (imprecise|incomplete)", counted(book), source)
         cell["source"] = source.splitlines(keepends=True)
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
 
 def counted(book: Path) -> str:
     verdicts = [row.verdict for row in load(book).values() if row.verdict]
-    false, imprecise = (verdicts.count(verdict) for verdict in ("FALSE", "IMPRECISE"))
+    false, imprecise, incomplete = map(verdicts.count, ("FALSE", "IMPRECISE", "INCOMPLETE"))
     told = f"of the {len(verdicts)} statements that these chapters check, {false} turned out false"
-    return f"{told} and {imprecise} imprecise"
+    return f"{told}, {imprecise} imprecise and {incomplete} true but incomplete"
 
 
 def readme(text: str, all_chapters: list[Chapter]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from .ledger import KINDS, Row, load
+from .ledger import KINDS, Row, load, shown
 
 PAGES = {letter: f"book/{kind}" for kind, letter in KINDS.items()}
 
@@ -41,7 +41,7 @@ def link(builder, row_id: str, *, anchor: str = "", text: str = "") -> str:
         return f'<span class="{look}"{identity}>{text or row_id}</span>'
     row = rows[row_id]
     uri = builder.get_relative_uri(builder.current_docname, page) + f"#{row_id.lower()}"
-    title = escape(row.name or f"{row.verdict.capitalize()}: {row.text}")
+    title = escape(row.name or f"{shown(row.verdict).capitalize()}: {row.text}")
     return f'<a class="{look}"{identity} href="{uri}" title="{title}">{text or row_id}</a>'
 
 

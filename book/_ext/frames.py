@@ -18,7 +18,7 @@ from sphinx.util import logging
 
 from .anchors import register
 from .badges import Badge, shows_rows
-from .ledger import VERDICTS
+from .ledger import VERDICTS, shown
 from .page_facts import facts_of
 
 logger = logging.getLogger(__name__)
@@ -159,10 +159,7 @@ class BuildFrames(SphinxTransform):
                 facts_of(self.env).verdicts.append((claim, verdict, frame.line or 0))
             chips.append(Badge(row=claim))
         frame["classes"].append(f"is-{verdict.lower()}")
-        return [
-            *chips,
-            chip(verdict.lower(), "verdict", f"is-{verdict.lower()}"),
-        ]
+        return [*chips, chip(shown(verdict), "verdict", f"is-{verdict.lower()}")]
 
     def exercise(self, frame: Frame, text: str) -> list[nodes.Node]:
         """`write · ★★ · 10 min · foundations.softmax` -> chips; registers the anchor ex-foundations-softmax."""

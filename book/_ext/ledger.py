@@ -17,6 +17,10 @@ tagged cell. If several have it, a *Checked* notebook goes before others, and ea
 the exact position of the sentence that a claim judges, `D2 §9.1 p2 s1 #3f2a`: tools/claim_places.py reads it.
 `evidence` says what kind of proof the verdict has.
 
+A claim is INCOMPLETE, shown as "true, incomplete", where it holds as a fair reader takes it and leaves something out: a
+condition, the range of a convention, a word. `correct` says what to add. A slip of typesetting, or of the conversion to
+text, is no error of an author: it is INCOMPLETE too, and `correct` names the slip.
+
 `breaks` is the row's counter-proof, one edit under which its proof must fail: `{old: "I + J", new: "I - J"}` in the
 proving cell, or in a cell that it stands on, or in the proving test; with `file: attnlib/nn/norm.py`, in the package.
 The edit changes what is computed: never what is expected, how near is near enough, or a comparison
@@ -36,7 +40,8 @@ from .chapters import in_ledger
 from .notebooks import Notebook, notebooks
 
 KINDS = {"systems": "S", "equations": "E", "claims": "C"}
-VERDICTS = ("FALSE", "IMPRECISE", "UNDETERMINED", "TRUE")
+VERDICTS = ("FALSE", "IMPRECISE", "UNDETERMINED", "INCOMPLETE", "TRUE")
+SHOWN = {"INCOMPLETE": "true, incomplete"}  # what readers see, where it is not the word itself
 EVIDENCE = ("computed", "arithmetic", "stored experiment", "source read", "general knowledge")
 DOCUMENTS = {
     "D1": "monograph",
@@ -202,6 +207,15 @@ def row_of(kind: str, raw: Mapping[str, Any]) -> Row:
         numbers=numbers,
         **texts,
     )
+
+
+def shown(verdict: str) -> str:
+    """What readers see of a verdict.
+
+    >>> shown("INCOMPLETE"), shown("FALSE")
+    ('true, incomplete', 'false')
+    """
+    return SHOWN.get(verdict, verdict.lower())
 
 
 def kind_of(id: str) -> str:

@@ -19,9 +19,10 @@ from sphinx.util.docutils import SphinxDirective
 
 from .anchors import register
 from .badges import rows_of
-from .ledger import DOCUMENTS, KINDS, VERDICTS, Row
+from .ledger import DOCUMENTS, KINDS, VERDICTS, Row, shown
 from .page_facts import facts_of, pages
 
+LABELS = {"FALSE": "What holds: ", "IMPRECISE": "What holds: ", "INCOMPLETE": "To add: "}  # before `correct`
 logger = logging.getLogger(__name__)
 
 
@@ -83,10 +84,7 @@ class LedgerDirective(SphinxDirective):
                 ),
             )
         if row.correct:
-            label = nodes.strong(
-                "",
-                "What holds: " if row.verdict in ("FALSE", "IMPRECISE") else "In detail: ",
-            )
+            label = nodes.strong("", LABELS.get(row.verdict, "In detail: "))
             item.append(
                 nodes.paragraph(
                     "",
@@ -114,7 +112,7 @@ class RegisterRows(SphinxTransform):
 
 
 def verdict(word: str) -> nodes.inline:
-    return nodes.inline(word.lower(), word.lower(), classes=["verdict", f"is-{word.lower()}"])
+    return nodes.inline(word, shown(word), classes=["verdict", f"is-{word.lower()}"])
 
 
 def said_by(row: Row) -> str:
@@ -129,7 +127,7 @@ def summary(rows: list[Row]) -> nodes.paragraph:
     text = f"{len(rows)} rows"
     tally = {word: sum(row.verdict == word for row in rows) for word in VERDICTS}
     if any(tally.values()):
-        text += ": " + ", ".join(f"{n} {word.lower()}" for word, n in tally.items() if n)
+        text += ": " + "; ".join(f"{n} {shown(word)}" for word, n in tally.items() if n)
     return nodes.paragraph("", text + ".", classes=["ledger-summary"])
 
 
@@ -149,7 +147,7 @@ def visit_item(self, node: RowItem) -> None:
     row = rows_of(self.builder.app)[node["row"]]
     data = f'data-chapter="{escape(row.chapter)}" data-documents="{" ".join(row.documents)}"'
     if row.verdict:
-        data += f' data-verdict="{row.verdict.lower()}" data-evidence="{"&#10;".join(row.evidence)}"'
+        data += f' data-verdict="{shown(row.verdict)}" data-evidence="{"&#10;".join(row.evidence)}"'
     self.body.append(f'<li id="{row.id.lower()}" class="ledger-row" {data}>')
 
 
