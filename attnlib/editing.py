@@ -100,6 +100,46 @@ def called(node: ast.AST) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
+def parsed(expression: str, **parts: ast.AST) -> ast.expr:
+    """An expression in which names stand for the given nodes.
+
+    >>> ast.unparse(parsed("a - b", a=ast.Name("x"), b=ast.Constant(1)))
+    'x - 1'
+    """
+
+    class Fill(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> Any:
+            return parts.get(node.id, node)
+
+    return Fill().visit(ast.parse(expression, mode="eval").body)
+
+
+def with_name(call: ast.Call, name: str) -> ast.Call:
+    """The call of another function of the same kind: of NumPy where it was one of `math`, which has fewer."""
+    if not isinstance(call.func, ast.Attribute):
+        return ast.Call(ast.Name(name, ast.Load()), call.args, call.keywords)
+    of = call.func.value
+    if getattr(of, "id", "") == "math":
+        of = ast.Name("np", ast.Load())
+    return ast.Call(ast.Attribute(of, name, ast.Load()), call.args, call.keywords)
+
+
+def inside(call: ast.Call) -> ast.expr:
+    """What a function or a method is called of: x of `x.sum(...)` and of `np.sum(x, ...)`."""
+    if isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") not in (
+        "np",
+        "torch",
+        "math",
+    ):
+        return call.func.value
+    return call.args[0] if call.args else call.func
+
+
+def replaced_keyword(call: ast.Call, name: str, value: ast.expr) -> ast.Call:
+    others = [one for one in call.keywords if one.arg != name]
+    return ast.Call(call.func, call.args, [*others, ast.keyword(name, value)])
+
+
 @contextlib.contextmanager
 def replaced(pairs: Iterable[tuple[Place, ast.AST]]) -> Iterator[None]:
     """Within the block the new nodes stand in the tree, with the lines of what they replace; then the old ones."""

@@ -67,7 +67,7 @@ def positive(rng):
         (spread, lambda x: x.std(axis=-1) + 1.0, "spread in place of variance"),
         (spread, lambda x: x.var(axis=-1, ddof=1) + 1.0, "the unbiased variance"),
         (sum_of_two, lambda x: (x**2 + 3.0 * x) / 2, "half the result"),
-        (sum_of_two, lambda x: 2 * x**2 + 3.0 * x, "twice the first part"),
+        (sum_of_two, lambda x: 2 * x**2 + 3.0 * x, "a term counts twice"),
         (turned, lambda x: x.reshape(x.shape[1], x.shape[0]), "`x` is reshaped, not transposed"),
     ],
 )

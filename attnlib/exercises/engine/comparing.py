@@ -1,7 +1,6 @@
 """What is wrong with one outcome, in words that show before they judge."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -83,22 +82,3 @@ def result_names(count: int, labels: tuple[str, ...]) -> list[str]:
     if count == 1:
         return ["Your result"]
     return [f"Your {labels[i]}" if labels else f"Result {i + 1} of {count}" for i in range(count)]
-
-
-def shapes(arguments: tuple[Any, ...], names: list[str]) -> str:
-    """The arguments of a case in short: name and shape, or the value where there is no shape.
-
-    >>> shapes((np.zeros((2, 3)), 4), ["S", "k"])
-    'S (2, 3), k = 4'
-    """
-    texts = []
-    for i, argument in enumerate(arguments):
-        name = names[i] if i < len(names) else f"argument {i + 1}"
-        if hasattr(argument, "shape"):
-            kind = "" if str(argument.dtype).endswith(("float64", "bool", "int64")) else f" {argument.dtype}"
-            texts.append(f"{name} {tuple(argument.shape)}{kind}")
-        elif isinstance(argument, bool | int | float | str | None):
-            texts.append(f"{name} = {argument!r}")
-        else:
-            texts.append(name)
-    return ", ".join(texts)

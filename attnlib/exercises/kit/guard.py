@@ -34,7 +34,7 @@ from attnlib.exercises.engine.naming import naming_of
 from attnlib.exercises.engine.outcomes import Outcome, observe, same
 from attnlib.exercises.engine.registry import exercises, find
 from attnlib.exercises.engine.results import Result
-from attnlib.exercises.engine.source_edits import edited
+from attnlib.exercises.engine.source_edits import compiled, edited
 
 SLOWEST = 1.0  # seconds for one check
 FEWEST_MISTAKES, FEWEST_VARIANTS, FEWEST_CASES, HINTS = 5, 2, 4, 3
@@ -189,7 +189,7 @@ def of_reference(exercise: CodeExercise) -> Iterator[str]:
 
 def of_stub(exercise: CodeExercise) -> Iterator[str]:
     """The stub is not attempted, whether checked as it is or written anew by the learner."""
-    got = graded(exercise, exercise.compile(exercise.stub, "stub"))
+    got = graded(exercise, compiled(exercise.stub, exercise.solution, f"{exercise.id}: stub"))
     if got.status != "not attempted":
         yield f"the stub must count as not attempted; got {got.status!r}"
     for law in exercise.properties:
@@ -271,7 +271,8 @@ def of_several(exercise: CodeExercise) -> Iterator[str]:
         outcomes = explicable(exercise, function)
         if outcomes is None:
             continue
-        named = {mistake.name for mistake in naming_of(exercise).explain_by_written(outcomes).mistakes}
+        answer = cases_of(exercise).compared(outcomes)
+        named = {mistake.name for mistake in naming_of(exercise).explain_by_written(answer).mistakes}
         wrongly = named - {mistake.name for mistake in mistakes}
         if wrongly:
             yield f"{' + '.join(mistake.name for mistake in mistakes)} must not be named {wrongly}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from attnlib.exercises.engine.generator.changed_arguments import first_only, transposed, whole
+from attnlib.exercises.engine.generator.changed_arguments import whole
 from attnlib.exercises.engine.generator.generated import Generated
 
 
@@ -44,13 +44,13 @@ RESULTS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("True and False exchanged", "Everything is True that should be False, and the other way round.", lambda x: ~x),
     ("numbers, not True and False", "The pattern is right, but booleans are asked for.", lambda x: truth(x) * 1.0),
     ("an additive mask", "Booleans are asked for.", lambda x: np.where(truth(x), 0.0, -np.inf)),
-    ("the result is transposed", "Rows and columns of the result are exchanged.", transposed),
+    ("the result is transposed", "Rows and columns of the result are exchanged.", lambda x: x.swapaxes(-1, -2)),
     ("a softmax of the result", "A softmax over the last axis was taken, which was not asked for.", softmaxed),
     ("rows that sum to one", "Each row was divided by its sum.", lambda x: ratio(x, -1)),
     ("all made to sum to one", "Everything was divided by its sum, which was not asked for.", lambda x: x / x.sum()),
     ("one number for all", "Everything was added up; one number for each row is asked for.", lambda x: x.sum()),
     ("one mean for all", "The mean of everything was taken; each row has its own.", lambda x: x.mean()),
-    ("the first row for all", "All rows of the result are like the first.", first_only),
+    ("the first row for all", "All rows of the result are like the first.", lambda x: x[..., :1, :] + 0 * x),
     ("an axis too many", "The result has an axis of length one too many.", lambda x: x[..., None]),
     ("an axis too many", "The result has an axis of length one too many.", lambda x: x[None]),
     ("only the first of the result", "Of all rows, or numbers, only the first is here.", lambda x: x[0]),
@@ -63,9 +63,9 @@ RESULTS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
 )  # fmt: skip
 
 ALONG_AXES = (
-    ("the result is turned round", "The numbers are in the opposite order along one axis.", lambda x, a: np.flip(x, a)),
-    ("one place too far", "The numbers stand one place further along one axis.", lambda x, a: np.roll(x, 1, a)),
-    ("one place too early", "The numbers stand one place earlier along one axis.", lambda x, a: np.roll(x, -1, a)),
+    ("the result is reversed", "The numbers are in the opposite order along one axis.", lambda x, a: np.flip(x, a)),
+    ("one position too far", "The numbers are one position further along an axis.", lambda x, a: np.roll(x, 1, a)),
+    ("one position too early", "The numbers are one position earlier along an axis.", lambda x, a: np.roll(x, -1, a)),
     ("summed over an axis", "One axis of the result was summed over and is gone.", lambda x, a: x.sum(axis=a)),
     ("averaged over an axis", "The mean over one axis of the result was taken.", lambda x, a: x.mean(axis=a)),
     ("the result runs on", "Each number is the sum of the right ones up to there.", lambda x, a: np.cumsum(x, a)),
@@ -145,7 +145,7 @@ def several_mixed(f: Callable[..., Any], labels: tuple[str, ...], count: int) ->
         yield Generated(
             "the order of the results", text, lambda *some, order=order: tuple(f(*some)[i] for i in order)
         )
-    turned = lambda *some: tuple(map(transposed, f(*some)))  # noqa: E731
+    turned = lambda *some: tuple(x.swapaxes(-1, -2) for x in f(*some))  # noqa: E731
     yield Generated("all results transposed", "Each result is transposed.", turned)
     text = "Of each result only the first row, or number, is here."
     yield Generated("only the first of each result", text, lambda *some: tuple(x[0] for x in f(*some)))
@@ -155,7 +155,7 @@ def several_mixed(f: Callable[..., Any], labels: tuple[str, ...], count: int) ->
         names = " and ".join(label_of(k, labels) for k in chosen)
 
         def two(*some: Any, chosen: tuple[int, ...] = chosen) -> Any:
-            return tuple(transposed(x) if i in chosen else x for i, x in enumerate(f(*some)))
+            return tuple(x.swapaxes(-1, -2) if i in chosen else x for i, x in enumerate(f(*some)))
 
         yield Generated(f"{names} are transposed", f"{names} came transposed.", two)
 
