@@ -163,7 +163,7 @@ def test_a_wrong_signature():
         (lambda x: (2 * x, x), "has shape (2, 3), expected (3,)"),
         (lambda x: 2 * x[..., :1], "has shape (1,), expected (3,)"),
         (lambda x: (2 * x) > 0, "is bool, expected float64"),
-        (lambda x: np.where(x == x.flat[1], np.nan, 2 * x), "is nan in 1 of 3 places, first at [1]"),
+        (lambda x: np.where(x == x.flat[1], np.nan, 2 * x), "is nan in 1 of 3 entries, first at [1]"),
         (lambda x: 2 * x + (np.arange(x.size).reshape(x.shape) == 2), "differs. At [2] yours is"),
         (lambda x: x[..., None] @ x, "raised an error"),
     ],

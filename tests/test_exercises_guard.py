@@ -204,6 +204,16 @@ def of_three(x, y):
     return z / 2 + 1.0
 
 
+def of_any(*both):
+    """A line."""
+    return line(*both)
+
+
+OF_ANY = tuple(
+    Mistake(f"mistake {i}", "It is one.", lambda x, y, i=i: line(x, y) + i * x) for i in range(1, 5)
+)
+
+
 def counting():
     calls = []
 
@@ -283,7 +293,10 @@ BREACHES = {
         code(mistakes=(*CODE["mistakes"][1:], Mistake("slope", "Try 2.0 * x + y.", {"2.0": "3.0"}))),
         "mistake 'slope' gives the solution away",
     ),
-    "four mistakes": (code(mistakes=CODE["mistakes"][:4]), "at least 5 mistakes; got 4"),
+    "four mistakes, and none that is generated": (
+        code(solution=of_any, mistakes=OF_ANY),
+        "at least 5 wrong answers must have a name, written or generated; got 4",
+    ),
     "one variant": (code(variants=(sum_first,)), "at least 2 variants; got 1"),
     "three cases": (
         code(cases=lambda rng: {name: (rng.normal(size=1), 1.0) for name in ("one", "two", "three")}),

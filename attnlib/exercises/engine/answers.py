@@ -40,7 +40,7 @@ def grade_answer(exercise: AnswerExercise, answer: Any) -> Result:
         return result(exercise.id, "wrong", known, fits[0].sentence, stuck, named=[fits[0].name])
     if is_in_per_cent(exercise, answer):
         known = (
-            f"You said {said(answer)}. That is the right number, {IN_PER_CENT}; asked is the number itself."
+            f"You said {said(answer)}. That is the right number, {IN_PER_CENT}; the number itself is wanted."
         )
         return result(exercise.id, "wrong", known, stuck, named=[IN_PER_CENT])
     return result(exercise.id, "wrong", where_wrong(exercise, answer), stuck)
@@ -101,7 +101,7 @@ def is_near(answer: Any, form: Any) -> bool:
 
 
 def is_in_per_cent(exercise: AnswerExercise, answer: Any) -> bool:
-    """Whether a share was asked for, and this is it a hundred times as large."""
+    """Whether the answer is a share, and this is it a hundred times as large."""
     yours, share = as_numbers(answer), as_numbers(exercise.value)
     if exercise.choices or yours is None or share is None or yours.ndim or share.ndim or not 0 < share < 1:
         return False
@@ -109,7 +109,7 @@ def is_in_per_cent(exercise: AnswerExercise, answer: Any) -> bool:
 
 
 def where_wrong(exercise: AnswerExercise, answer: Any) -> str:
-    """The place of the first wrong number of an array; the right number is not told."""
+    """The index of the first wrong number of an array; the right number is not shown."""
     if exercise.choices or not np.ndim(exercise.value):
         return f"You said {said(answer)}. That is not it."
     yours, wanted = as_numbers(answer), as_numbers(exercise.value)

@@ -9,13 +9,13 @@ from attnlib.exercises.engine.results import Code, Part
 from attnlib.exercises.engine.tables import SideBySide, number
 
 NEAR = 1e-3  # of the largest number
-# Told in this order.
+# Reported in this order.
 ERROR, KIND, SHAPE, DTYPE, NONFINITE, VALUE, CHANGED = range(7)
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """How an outcome differs from the expected one; a smaller stage is told first."""
+    """How an outcome differs from the expected one; a smaller stage is reported first."""
 
     stage: int
     parts: tuple[Part, ...]
@@ -54,7 +54,7 @@ def wrong_numbers(name: str, a: np.ndarray, b: np.ndarray, rtol: float, atol: fl
     if lost.any():
         where = tuple(int(i) for i in np.argwhere(lost)[0])
         place = f", first at [{', '.join(map(str, where))}]" if where else ""
-        count = f"in {lost.sum()} of {lost.size} places" if lost.size > 1 else ""
+        count = f"in {lost.sum()} of {lost.size} entries" if lost.size > 1 else ""
         text = f"{name} is {number(a[where])} {count}".rstrip() + f"{place}."
         return Trouble(NONFINITE, (text,), SideBySide(a, b, lost))
     return Trouble(VALUE, (f"{name} differs. {figure.difference}",), figure)

@@ -88,7 +88,7 @@ class Naming:
         return Explanations(self.cases, listed)
 
     def explain(self, answer: Compared) -> Cause:
-        """The mistakes behind the outcomes of an answer, as far as they can be named; none behind right ones."""
+        """The mistakes that explain the outcomes of an answer, as far as they can be named; none where it is right."""
         if answer.right and not answer.changes_arguments:
             return Cause()
         fits = self.written_that_fit(answer)
@@ -119,7 +119,7 @@ class Naming:
         return [one for one in fits if not any(self.cases.differing(one.outcomes, answer.outcomes))]
 
     def generated_that_fit(self, answer: Compared, further: bool) -> tuple[Generated, ...]:
-        """The generated mistakes behind an answer, from the first list that has any; `further` is one of them."""
+        """The generated mistakes that explain an answer, from the first list that has any; `further` is one of them."""
         lists = ("of_results",) if answer.in_type_only else ("generated", "of_results", "further")
         for name in lists:
             if name == "further" and not further:

@@ -73,7 +73,7 @@ def taken_apart(value: Any) -> tuple[str, tuple[np.ndarray, ...]]:
 
 
 def is_tensor(value: Any) -> bool:
-    """A torch tensor, told without importing torch."""
+    """A torch tensor, recognised without importing torch."""
     return type(value).__module__.startswith("torch") and hasattr(value, "detach")
 
 

@@ -21,7 +21,7 @@ COMMON = {"math": math, "np": np}  # what an edit may use, whether or not the so
 
 
 class NoSuchText(ValueError):
-    """An edit asks to replace a text that the source does not contain."""
+    """An edit replaces a text that the source does not contain."""
 
 
 @functools.cache

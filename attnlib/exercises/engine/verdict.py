@@ -1,4 +1,4 @@
-"""From what was seen of a function to what its writer is told: show the smallest failing case, then name or point."""
+"""From what was seen of a function to what its writer reads: show the smallest failing case, then name or point."""
 
 import copy
 import inspect
@@ -49,7 +49,7 @@ class Failure:
 
     @property
     def order(self) -> tuple[int, bool, int, int]:
-        """What is told first: what has no numbers, then cases of the exercise, then the one with the fewest."""
+        """What is reported first: what has no numbers, then cases of the exercise, then the one with the fewest."""
         return (
             min(self.trouble.stage, NONFINITE),
             self.trap,

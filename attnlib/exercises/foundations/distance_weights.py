@@ -66,20 +66,12 @@ VARIANTS = (with_differences, one_longer)
 MISTAKES = (
     Mistake("long keys without a handicap", "These are the weights of a plain dot product. Half of a key's squared "
         "length has to be taken away from its scores.", {"- (K**2).sum(axis=-1)[..., None, :] / 2": ""}),
-    Mistake("the whole squared length", "The handicap is twice as large as it should be: half of the squared length "
-        "is taken away.", {"(K**2).sum(axis=-1)[..., None, :] / 2": "(K**2).sum(axis=-1)[..., None, :]"}),
     Mistake("the handicap is a reward", "Long keys gain here. Multiplied out, their squared length has a minus.",
         {"- (K**2).sum": "+ (K**2).sum"}),
     Mistake("the length, not its square", "The square of a key's length is what the square multiplied out contains.",
         {"(K**2).sum(axis=-1)[..., None, :] / 2": "np.sqrt((K**2).sum(axis=-1))[..., None, :] / 2"}),
     Mistake("all coordinates alike", "Every coordinate has a bandwidth, and here none of them has an effect.",
         {"Q, K = Q / h, K / h": "Q, K = Q, K"}),
-    Mistake("divided by h once", "The products were divided by the bandwidth once. A square of a quotient divides by "
-        "its square.", {"Q, K = Q / h, K / h": "Q, K = Q / h**0.5, K / h**0.5"}),
     Mistake("multiplied by the bandwidth", "A wide bandwidth should make a coordinate count less; here it counts more.",
         {"Q, K = Q / h, K / h": "Q, K = Q * h, K * h"}),
-    Mistake("only the queries divided", "Query and key are compared coordinate by coordinate, so both are measured in "
-        "its bandwidth.", {"Q, K = Q / h, K / h": "Q, K = Q / h, K"}),
-    Mistake("normalised over the queries", "The weights of each key sum to one over the queries; those of each query "
-        "should, over the keys.", {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=-2, keepdims=True)"}),
 )  # fmt: skip

@@ -69,10 +69,6 @@ MISTAKES = (
     Mistake("r acts before the matrix", "The state was multiplied by r before its matrix and bias. Here r acts on "
         "what comes out of them, as in the task.",
         {"g = np.tanh(x_g + r * h_g)": "g = np.tanh(x_g + np.split((r * h) @ W_h + b_h, 3, axis=-1)[2])"}),
-    Mistake("sigmoid in the candidate", "The candidate was squashed between 0 and 1; its tanh lies between -1 and 1.",
-        {"np.tanh(x_g + r * h_g)": "1 / (1 + np.exp(-(x_g + r * h_g)))"}),
-    Mistake("the candidate is not squashed", "The tanh of the candidate is missing, so the state can grow without "
-        "bound.", {"np.tanh(x_g + r * h_g)": "x_g + r * h_g"}),
     Mistake("tanh in the gates", "A tanh gives gates below zero; a gate lies between 0 and 1.",
         {"1 / (1 + np.exp(-(x_r + h_r)))": "np.tanh(x_r + h_r)",
          "1 / (1 + np.exp(-(x_z + h_z)))": "np.tanh(x_z + h_z)"}),

@@ -45,7 +45,7 @@ def rows_of(exercise: CodeExercise, known: Known) -> Iterator[Tried]:
 
 
 def by_name(exercise: CodeExercise, mistake: Mistake, function: Callable[..., Any]) -> str:
-    """What a learner with this mistake is told; empty if the answer passes."""
+    """What a learner with this mistake reads; empty if the answer passes."""
     got = graded(exercise, function)
     if got.passed:
         return ""

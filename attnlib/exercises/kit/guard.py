@@ -21,6 +21,9 @@ import numpy as np
 from attnlib.edit_table import table
 from attnlib.exercises.engine import derived_cases
 from attnlib.exercises.engine.cases import cases_of
+from attnlib.exercises.engine.generator import edited_code
+from attnlib.exercises.engine.generator.rules import RULES
+from attnlib.exercises.engine.generator.words import is_specific
 from attnlib.exercises.engine.interface import graded_in_this_process as graded
 from attnlib.exercises.engine.model import (
     KINDS,
@@ -102,7 +105,7 @@ def secrets_of(exercise: Exercise) -> Iterator[str]:
 
 
 def answer_in(exercise: AnswerExercise, text: str) -> str | None:
-    """The answer itself, as a number or a choice, in the text; asking for a number of the task is allowed."""
+    """The answer itself, as a number or a choice, in the text; a number of the task is allowed."""
     if isinstance(exercise.value, str):
         others = [choice for choice in exercise.choices if choice != exercise.value]
         named = exercise.value.lower() in text.lower() and not any(
@@ -128,8 +131,8 @@ def of_code(exercise: CodeExercise) -> Iterator[str]:
     yield from of_reference(exercise)
     yield from of_stub(exercise)
     yield from of_repetition(exercise)
-    if len(exercise.mistakes) < FEWEST_MISTAKES:
-        yield f"there must be at least {FEWEST_MISTAKES} mistakes; got {len(exercise.mistakes)}"
+    if (count := named_wrong_answers(exercise, FEWEST_MISTAKES)) < FEWEST_MISTAKES:
+        yield f"at least {FEWEST_MISTAKES} wrong answers must have a name, written or generated; got {count}"
     if len(exercise.variants) < FEWEST_VARIANTS:
         yield f"there must be at least {FEWEST_VARIANTS} variants; got {len(exercise.variants)}"
     yield from of_cases(exercise)
@@ -171,6 +174,17 @@ def of_cases(exercise: CodeExercise) -> Iterator[str]:
     trapped = any(label.startswith(derived_cases.PREFIX) for label in cases)
     if not trapped and any(derived_cases.free(one) for arguments in cases.values() for one in arguments):
         yield "the right answers part on every trap: they must agree where the task leaves no doubt"
+
+
+def named_wrong_answers(exercise: CodeExercise, enough: int) -> int:
+    """How many wrong answers have a name of their own, written or generated; counted until there are enough."""
+    names, cases = {mistake.name for mistake in exercise.mistakes}, cases_of(exercise)
+    made = edited_code.generated(exercise, RULES)
+    while len(names) < enough and (one := next(made, None)):
+        outcomes = [observe(one.function, arguments, traced=False) for arguments in cases.arguments]
+        if is_specific(one.name) and cases.tell(outcomes, finite=True):
+            names.add(one.name)
+    return len(names)
 
 
 def of_reference(exercise: CodeExercise) -> Iterator[str]:

@@ -3,11 +3,13 @@
     python -m attnlib.exercises.kit.superfluous foundations.softmax    all exercises where no id is given
 
 Each is printed with its own sentence and with what the generator says; it can go. Not listed are the mistakes that are
-in the code to repair, and those of which the generator knows only the kind ("a term was left out", "off by one").
+in the code to repair, those of which the generator knows only the kind ("a term was left out", "off by one"), and those
+that it gives one name where the file has two.
 """
 
 import dataclasses
 import sys
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -25,12 +27,15 @@ from attnlib.exercises.engine.registry import exercises, find
 def superfluous(exercise: CodeExercise) -> Iterator[tuple[Mistake, tuple[Named, ...]]]:
     """Written mistakes all of whose forms get one specific name without them, each with what the generator says."""
     bare = dataclasses.replace(exercise, mistakes=(), given=())
+    found: dict[Mistake, dict[str, Named]] = {}
     for mistake in exercise.mistakes:
-        if mistake.name in exercise.given:
-            continue
-        found = [generated(exercise, bare, form) for form in mistake.forms]
-        if all(found):
-            yield mistake, tuple({one.name: one for one in found if one}.values())
+        named = [generated(exercise, bare, form) for form in mistake.forms]
+        if mistake.name not in exercise.given and all(named):
+            found[mistake] = {one.name: one for one in named if one}
+    times = Counter(name for names in found.values() for name in names)
+    for mistake, names in found.items():
+        if all(times[name] == 1 for name in names):
+            yield mistake, tuple(names.values())
 
 
 def generated(exercise: CodeExercise, bare: CodeExercise, form: object) -> Named | None:

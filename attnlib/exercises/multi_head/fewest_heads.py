@@ -75,9 +75,6 @@ MISTAKES = (
     Mistake("the matrices were counted", "This is how many independent matrices there are. The weights may bring it "
         "down: two heads that look at the same places are one.",
         {"table = P.reshape(h, -1).T @ M.reshape(h, -1)": "table = M.reshape(h, -1)"}),
-    Mistake("the smaller of the two ranks", "Neither rank sees that two heads may cancel. Take the rank of the sum.",
-        {"return np.linalg.matrix_rank(table)":
-             "return min(np.linalg.matrix_rank(P.reshape(h, -1)), np.linalg.matrix_rank(M.reshape(h, -1)))"}),
     Mistake("all heads", "That many heads there are. Fewer may do the same.",
         {"return np.linalg.matrix_rank(table)": "return h"}),
     Mistake("the rank of the layer as one matrix", "That is the rank of the map from all numbers of X to all numbers "

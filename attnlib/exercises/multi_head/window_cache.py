@@ -53,9 +53,6 @@ MISTAKES = (
         {"kept = whole * n + (layers - whole) * min(n, window)": "kept = layers * min(n, window)"}),
     Mistake("all layers see all", "Only one layer in `period` keeps everything; the others forget what lies behind "
         "the window.", {"kept = whole * n + (layers - whole) * min(n, window)": "kept = layers * n"}),
-    Mistake("the two kinds are exchanged", "One layer in `period` sees all, the others have a window.",
-        {"kept = whole * n + (layers - whole) * min(n, window)":
-             "kept = (layers - whole) * n + whole * min(n, window)"}),
     Mistake("one layer sees all", "One layer in each `period` sees all, not one in the whole model.",
         {"whole = layers // period": "whole = 1"}),
     Mistake("the number of windows", "One layer in `period` sees all: there are layers / period of them.",

@@ -67,10 +67,4 @@ MISTAKES = (
         {"return entropy(P.mean(axis=0)) - entropy(P).mean(axis=0)": "return entropy(P).mean(axis=0)"}),
     Mistake("nan where a weight is zero", "0 log 0 counts as zero, and NumPy says nan.",
         {"np.where(P > 0, P, 1)": "P"}),
-    Mistake("summed, not averaged", "The entropies of the texts were added up, not averaged.",
-        {"- entropy(P).mean(axis=0)": "- entropy(P).sum(axis=0)"}),
-    Mistake("averaged over the queries", "The tables were averaged over queries. What blurs the figure is the mean "
-        "over texts, the first axis.",
-        {"P.mean(axis=0)": "P.mean(axis=1)", "entropy(P).mean(axis=0)": "entropy(P).mean(axis=1)"}),
-    Mistake("logarithms to base 2", "These are bits; asked for were natural logarithms.", {"np.log(": "np.log2("}),
 )  # fmt: skip

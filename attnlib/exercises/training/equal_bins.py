@@ -97,8 +97,6 @@ MISTAKES = (
         {"np.abs(gaps).mean()": "gaps.mean()"}, {"np.abs(gaps).mean()": "np.abs(gaps.mean())"}),
     Mistake("a sum over the bins", "The gaps of the bins were added. Each bin holds one part in `bins` of all "
         "examples.", {"np.abs(gaps).mean()": "np.abs(gaps).sum()"}),
-    Mistake("the largest gap", "This is the gap of the worst bin. The mean is asked for.",
-        {"np.abs(gaps).mean()": "np.abs(gaps).max()"}),
     Mistake("squared gaps", "The gaps were squared.",
         {"np.abs(gaps).mean()": "(gaps**2).mean()"}, {"np.abs(gaps).mean()": "np.sqrt((gaps**2).mean())"}),
     Mistake("every so many", "Each bin holds every so many examples of the sorted list, from the least sure to the "

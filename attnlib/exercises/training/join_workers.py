@@ -129,9 +129,6 @@ MISTAKES = (
         {"out / np.where(whole > 0, whole, 1)[:, None]": "out"}),
     Mistake("under no largest score", "Scores of 800 overflow, unless the largest of all is taken off first.",
         {"largest - np.where(np.isneginf(top), 0, top)": "largest"}),
-    Mistake("one largest score for all queries", "Each query has a largest score of its own; under that of another "
-        "query, its exponentials may all vanish.",
-        {"top = largest.max(axis=0)": "top = np.full(largest.shape[1], largest.max())"}),
     Mistake("nothing divided by nothing", "A query that saw nothing has a sum of zero. Its output is zeros.",
         {"np.where(np.isneginf(top), 0, top)": "top"}, {"np.where(whole > 0, whole, 1)": "whole"}),
     Mistake("one worker alone", "The others have seen something, too.",

@@ -73,18 +73,12 @@ MISTAKES = (
         {"(small - large) * p / (p - 1)": "(small - large)"},
         {"(small - large) * p / (p - 1)": "(small - large)",
          "(p * large - small) / (p - 1)": "large - (small - large) / p"}),
-    Mistake("upside down", "The noise stands above, the true gradient below.",
-        {"return noise / true": "return true / noise"}),
     Mistake("lengths in place of squares", "Squared lengths add up, lengths do not.",
         {"small = (g**2).sum(axis=1).mean()": "small = np.sqrt((g**2).sum(axis=1)).mean() ** 2"},
         {"small = (g**2).sum(axis=1).mean()": "small = np.sqrt((g**2).sum(axis=1)).mean()",
          "large = (g.mean(axis=0) ** 2).sum()": "large = np.sqrt((g.mean(axis=0) ** 2).sum())"}),
-    Mistake("the sum in place of the mean", "The gradient of the large batch is the mean of the workers' gradients, "
-        "and not their sum.", {"g.mean(axis=0)": "g.sum(axis=0)"}),
     Mistake("one worker for all", "The squared lengths of all workers are averaged. One of them alone says less.",
         {"(g**2).sum(axis=1).mean()": "(g[0] ** 2).sum()"}),
     Mistake("the noise alone", "This is the noise of a row. The scale is its ratio to the true gradient.",
         {"return noise / true": "return noise"}),
-    Mistake("a ratio of lengths", "The scale is a ratio of squares.",
-        {"return noise / true": "return np.sqrt(noise / true)"}),
 )  # fmt: skip

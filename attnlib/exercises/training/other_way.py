@@ -73,15 +73,10 @@ VARIANTS = (
 MISTAKES = (
     Mistake("the pieces of the other direction", "Worker r sends on the piece that it has received, and that is the "
         "next one.", {"(r + step) % p": "(r - step) % p"}),
-    Mistake("to the wrong neighbour", "The messages go to worker r - 1.", {"held[r - 1,": "held[(r + 1) % p,"}),
-    Mistake("copied, not added", "Adding comes first. A piece that replaces another forgets what was summed.",
-        {"+= sent": "= sent"}),
     Mistake("always the same piece", "Each step sends the piece that has just grown, not the first one again.",
         {"(r + step) % p": "r"}),
     Mistake("one step too many", "After p - 1 steps each worker has a complete piece; one more spoils it.",
         {"range(p - 1)": "range(p)"}),
-    Mistake("one step is missing", "It takes p - 1 steps until a piece has met all workers.",
-        {"range(p - 1)": "range(p - 2)"}),
     Mistake("the sum for everybody", "That is the end of the whole all-reduce. Behind the adding steps only one piece "
         "of each worker is complete.", lambda held: np.broadcast_to(held.sum(axis=0), held.shape).copy()),
     Mistake("a piece later", "The first piece that worker r sends is its piece r.",

@@ -98,10 +98,6 @@ MISTAKES = (
         "down is out.",
         {"losses.mean(axis=1)":
              "np.nanmean(np.where(np.isnan(losses).all(axis=1, keepdims=True), 99.0, losses), axis=1)"}),
-    Mistake("the luckiest seed", "Each rate was judged by its best seed. Compare the means.",
-        {"losses.mean(axis=1)": "losses.min(axis=1)"}),
-    Mistake("the unluckiest seed", "Each rate was judged by its worst seed. Compare the means.",
-        {"losses.mean(axis=1)": "losses.max(axis=1)"}),
     Mistake("ties are overlooked", "The rate with the smallest mean was taken. Of those that tie with it, take the "
         "smallest rate.", {"means.min() + tie": "means.min()"}),
     Mistake("the largest of those that tie", "Of the rates that tie, take the smallest.",

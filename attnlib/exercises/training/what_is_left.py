@@ -66,9 +66,6 @@ def cases(rng):
 
 VARIANTS = (by_name, step_by_step)
 MISTAKES = (
-    Mistake("decay on biases and norms", "Biases, gains and shifts decayed, too. A gain belongs at one; a bias has no "
-        "size to tame.",
-        {'decays = W.ndim > 1 and name not in ("embed", "places")': 'decays = name not in ("embed", "places")'}),
     Mistake("decay on tables", "The tables decayed, too: a row would fade while its token is not seen.",
         {'decays = W.ndim > 1 and name not in ("embed", "places")': "decays = W.ndim > 1"}),
     Mistake("everything decays", "Everything decayed. Maps should; vectors and tables should not.",
@@ -83,8 +80,6 @@ MISTAKES = (
     Mistake("steps added up", "Each step takes a share of what is left, so the shares multiply.",
         {"(1 - rate * decay) ** steps": "(1 - rate * decay * steps)"}),
     Mistake("the squares", "The root is missing.", {"np.sqrt((W**2).sum())": "(W**2).sum()"}),
-    Mistake("the root of the mean", "The length is the root of the sum of the squares, not of their mean.",
-        {"np.sqrt((W**2).sum())": "np.sqrt((W**2).mean())"}),
     Mistake("the share that is left", "That is the share of each that is left. Asked for is its length.",
         {"left.append(factor * np.sqrt((W**2).sum()))": "left.append(factor)"}),
     Mistake("decay on biases", "The biases decayed, too. A bias has no size to tame.",

@@ -62,8 +62,6 @@ MISTAKES = (
     Mistake("the bias is forgotten", "The bias moves a unit's numbers before the bend, and can silence it.",
         {"X @ W + c": "X @ W"}),
     Mistake("the bias is taken away", "The bias is added.", {"X @ W + c": "X @ W - c"}),
-    Mistake("zero gets through", "A number that is exactly zero before the bend has the slope zero, too, by the rule "
-        "of the task.", {"Z > 0": "Z >= 0"}),
     Mistake("how much gets through", "That is the mean of what gets through. The slope of a ReLU does not depend on "
         "how large a number is: ask only whether it gets through.", {"(Z > 0).mean": "np.maximum(Z, 0).mean"}),
     Mistake("the mean before the bend", "That is the mean before the bend.", {"(Z > 0).mean": "Z.mean"}),
@@ -75,8 +73,4 @@ MISTAKES = (
         {"axis=(0, 1)": "axis=0"}),
     Mistake("one share for each token", "For each token that is the share of the units that it opens. Asked for is "
         "one number a unit.", {"axis=(0, 1)": "axis=-1"}),
-    Mistake("one share for all units", "All units together got one number. Each unit has its own.",
-        {"axis=(0, 1)": "axis=None"}),
-    Mistake("alive or not", "That says whether any token gets through. Asked for is how many of them, as a share.",
-        {"(Z > 0).mean(axis=(0, 1))": "(Z > 0).any(axis=(0, 1)) * 1.0"}),
 )  # fmt: skip

@@ -80,7 +80,6 @@ MISTAKES = (
         whole_batches),
     Mistake("the number of padded places", "That is how many places are padding, not which share.",
         {"1 - ordered.sum() / places": "places - ordered.sum()"}),
-    Mistake("as wide as the shortest", "A batch must hold its longest sentence.", {"batch.max()": "batch.min()"}),
     Mistake("longest first", "The longest were taken first, so that the smaller batch at the end is one of short "
         "sentences.", {"ordered = np.sort(lengths)": "ordered = np.sort(lengths)[::-1]"}),
     Mistake("so many batches", "`size` is how many sentences a batch has, not how many batches there are.",

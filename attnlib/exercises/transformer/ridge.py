@@ -46,8 +46,4 @@ MISTAKES = (
         {"flops * bytes_each": "flops"}),
     Mistake("more bytes, fewer tokens", "A number of more bytes is longer on its way, so more tokens can be "
         "multiplied meanwhile.", {"flops * bytes_each / (2 * bandwidth)": "flops / (2 * bandwidth * bytes_each)"}),
-    Mistake("upside down", "That is the other way round: a machine that computes fast has to wait for its memory.",
-        {"flops * bytes_each / (2 * bandwidth)": "2 * bandwidth / (flops * bytes_each)"}),
-    Mistake("two in the wrong place", "The two operations make the arithmetic longer, so fewer tokens are enough.",
-        {"/ (2 * bandwidth)": "* 2 / bandwidth"}),
 )  # fmt: skip

@@ -80,10 +80,4 @@ MISTAKES = (
         "asked behind it.", {"places == ends": "places >= ends"}),
     Mistake("one token too few", "The last token of each text is not asked for.",
         {"places < ends": "places < ends - 1"}),
-    Mistake("the stop one place early", "The stop token stands in the place where the last token is asked for.",
-        {"places == ends": "places == ends - 1"}),
-    Mistake("start and stop exchanged", "The start token opens the inputs, and the stop token ends the targets.",
-        {"(b, 1), start)": "(b, 1), stop)",
-         "(b, 1), stop)], axis=1)": "(b, 1), start)], axis=1)",
-         "== ends, stop,": "== ends, start,"}),
 )  # fmt: skip

@@ -73,12 +73,12 @@ def edits_of(source: str, task: str, like: Callable[..., Any], rules: Rules) -> 
                 yield Mutant(change, pairs, FunctionType(code, names, definition.name))
 
 
-def targets(place: Place, change: Change, everywhere: list[Place]) -> Iterator[list[tuple[Place, ast.AST]]]:
+def targets(edited: Place, change: Change, everywhere: list[Place]) -> Iterator[list[tuple[Place, ast.AST]]]:
     """What is replaced by what: the node alone, all nodes that read the same, or a family of nodes."""
-    yield [(place, change.new)]
+    yield [(edited, change.new)]
     if change.everywhere:
-        kind = type(place.node)
-        same = [one for one in everywhere if type(one.node) is kind and one.text == place.text]
+        kind = type(edited.node)
+        same = [one for one in everywhere if type(one.node) is kind and one.text == edited.text]
         if len(same) > 1:
             yield [(one, change.new) for one in same]
     if change.family is not None:

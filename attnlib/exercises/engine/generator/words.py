@@ -36,8 +36,8 @@ WORDS = REDUCED | {
     "sqrt": "root",
     "var": "variance",
     "abs": "absolute value",
-    "argmax": "place of the largest",
-    "argmin": "place of the smallest",
+    "argmax": "index of the largest",
+    "argmin": "index of the smallest",
 }
 ADDED = "A small number was added to a denominator or inside a logarithm. It changes every result a little."
 SMALL = (1e-12, 1e-10, 1e-9, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3)
@@ -105,9 +105,9 @@ def first_big(text: str) -> str:
 
 
 def is_specific(name: str) -> bool:
-    """Whether a name says of what it speaks.
+    """Whether a name has the letter or the function that it is about.
 
     >>> is_specific("the sign of `b` is turned"), is_specific("a term was left out")
     (True, False)
     """
-    return not re.search(rf"\ba ({'|'.join(NOUNS)})\b", name)
+    return not re.search(rf"\b(a|the) ({'|'.join(NOUNS)})\b", name)

@@ -78,7 +78,7 @@ def functions(node: ast.Call, words: Words) -> Iterator[Change]:
     """Another function in place of the right one, or none."""
     name = called(node)
     for other in OTHERS.get(name, ()):
-        text = f"The {word(other)} was taken where the {word(name)} is asked for."
+        text = f"The {word(other)} was taken where the {word(name)} is needed."
         yield Change(with_name(node, other), f"{word(other)} in place of {word(name)}", text, everywhere=True)
     if name in ("tanh", "sigmoid"):
         new = (
@@ -86,13 +86,11 @@ def functions(node: ast.Call, words: Words) -> Iterator[Change]:
             if name == "tanh"
             else parsed("np.tanh(x)", x=node.args[0])
         )
-        yield Change(
-            new, f"another squashing in place of {name}", f"What is squashed here should go through a {name}."
-        )
+        yield Change(new, f"another activation in place of {name}", f"This should go through a {name}.")
         yield Change(
             parsed("np.maximum(x, 0)", x=node.args[0]),
             f"relu in place of {name}",
-            "Negative numbers were set to zero in place of being squashed.",
+            "Negative numbers were set to zero in place of going through it.",
         )
         yield Change(
             parsed("f(-x)", f=node.func, x=node.args[0]),

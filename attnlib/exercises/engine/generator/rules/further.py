@@ -14,7 +14,7 @@ def functions(node: ast.Call, words: Words) -> Iterator[Change]:
     """A value for its index, another spread, one of two numbers always, a function of each term of a sum."""
     name = called(node)
     if other := OTHERS.get(name):
-        text = f"The {word(other)} was taken where the {word(name)} is asked for."
+        text = f"The {word(other)} was taken where the {word(name)} is needed."
         yield Change(with_name(node, other), f"{word(other)} in place of {word(name)}", text, everywhere=True)
     if name in ("var", "std"):
         text = "The squares were divided by one less than their number, and should be by their number."
@@ -22,7 +22,7 @@ def functions(node: ast.Call, words: Words) -> Iterator[Change]:
     if name in ("min", "max", "minimum", "maximum") and len(node.args) == 2:
         asked = "smaller" if name.startswith("min") else "larger"
         for kept in node.args:
-            text = f"Of two numbers the {asked} one is asked for; always the same one was taken."
+            text = f"Of two numbers the {asked} one is needed; always the same one was taken."
             yield Change(kept, f"the {asked} of two numbers was not chosen", text)
     argument = node.args[0] if len(node.args) == 1 and not node.keywords else None
     if isinstance(argument, ast.BinOp) and isinstance(argument.op, ast.Add | ast.Sub):

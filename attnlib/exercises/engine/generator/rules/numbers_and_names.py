@@ -29,7 +29,7 @@ def numbers(node: ast.Constant, words: Words) -> Iterator[Change]:
 
 
 def names(node: ast.Name, words: Words) -> Iterator[Change]:
-    """One letter in place of another, in one place or everywhere."""
+    """One letter in place of another, once or everywhere."""
     if node.id not in words.known or not isinstance(node.ctx, ast.Load):
         return
     for other in words.parameters:

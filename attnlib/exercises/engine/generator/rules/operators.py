@@ -44,7 +44,7 @@ def powers(node: ast.BinOp, words: Words) -> Iterator[Change]:
         of = words.of(node.left, "number")
         text = "A square or another power is missing."
         yield Change(node.left, f"the power of {of} was left out", text, everywhere=True)
-        text = "The absolute value was taken where the square is asked for."
+        text = "The absolute value was taken where the square is needed."
         yield Change(parsed("np.abs(x)", x=node.left), f"{of} is not squared", text, everywhere=True)
 
 
