@@ -21,6 +21,7 @@ from attnlib.exercises.engine.source_edits import (
 CODE_KINDS = ("write", "fill", "repair")
 ANSWER_KINDS = ("predict", "by hand", "explore")
 GIVEN = ("softmax", "attention")  # what a task may say is there: attnlib.exercises.kit.given
+MOST_RIVALS = 3  # more causes than these for the same numbers, and none is named
 KINDS = (*CODE_KINDS, *ANSWER_KINDS, "prove")
 
 

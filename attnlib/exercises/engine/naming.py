@@ -17,11 +17,9 @@ from attnlib.exercises.engine.explanations import Explanation, Explanations, Nam
 from attnlib.exercises.engine.generator import changed_arguments, changed_results, edited_code
 from attnlib.exercises.engine.generator.generated import Generated
 from attnlib.exercises.engine.generator.rules import FURTHER, RULES
-from attnlib.exercises.engine.model import CodeExercise
+from attnlib.exercises.engine.model import MOST_RIVALS, CodeExercise
 from attnlib.exercises.engine.outcomes import Outcome
 from attnlib.exercises.engine.source_edits import compiled
-
-MOST_RIVALS = 3  # more causes than these for the same numbers, and none is named
 
 
 @dataclass(frozen=True, eq=False)

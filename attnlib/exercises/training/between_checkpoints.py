@@ -72,6 +72,8 @@ def cases(rng):
 
 VARIANTS = (from_the_largest, as_arrays)
 MISTAKES = (
+    Mistake("the insides of all layers", "What a layer keeps inside is there only while its own group is worked on.",
+        {"k * inside + (k - 1) * entering": "layers * inside + (layers - layers // k) * entering"}),
     Mistake("inputs inside the group are forgotten", "While a group is worked on, what enters its second to last "
         "layer is there, too.", {"+ (k - 1) * entering": ""}),
     Mistake("the first input twice", "What enters the first layer of a group is there already, from the forward pass.",

@@ -2,9 +2,10 @@
 
 write · ★★ · 12 min · 05-training/9-calibration
 
-Bins of equal width may hold one example or a thousand. Let them hold equally many instead: the least sure examples in
-the first, the surest in the last. confidence (n,) has no two equal numbers, right (n,) is True where the answer was
-right, and `bins` divides n. Return the calibration error: the mean, over all examples, of the gap of their bin.
+Bins of equal width may hold one example or a thousand. Let them hold equally many instead: the least confident
+examples in the first, the most confident in the last. confidence (n,) has no two equal numbers, right (n,) is True
+where the answer was right, and `bins` divides n. The gap of a bin is the absolute difference between its mean
+confidence and its share of right answers. Return the calibration error: the mean of the gaps.
 
 1. Which examples belong together? Confidence and right answers must stay together when the examples are sorted.
 2. The gap of a bin is the difference of two means, and its sign is forgotten only after the means.

@@ -2,10 +2,10 @@
 
 write · ★★ · 10 min · 05-training/12-attention-across-workers
 
-A model writes, and its cache lies on p workers. Each has attended with the same m queries to its own keys, and hands
-in three sums: largest (p, m), total (p, m) and summed (p, m, d_v), as μ, ℓ and a of the page. A worker that may not
-look anywhere for a query has -inf, 0 and zeros. Return the attention over all keys, (m, d_v), with zeros where no
-worker saw anything.
+A cache is split over p workers. Each has attended with the same m queries to its own keys and returns for each query
+its largest score, the sum of the exponentials of its scores less that largest one, and the values summed with these
+exponentials: largest (p, m), total (p, m) and summed (p, m, d_v). A worker that may not attend to any key for a query
+has -inf, 0 and zeros. Return the attention over all keys, (m, d_v), with zeros where no worker has a key.
 
 1. Under which largest score has each worker taken its exponentials, and under which one should all of them be?
 2. Multiply each worker's total and sum with the exponential of its largest score less the largest of all.

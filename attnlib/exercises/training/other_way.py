@@ -2,9 +2,9 @@
 
 write · ★★ · 8 min · 05-training/7-many-workers
 
-The ring of the page sends to worker r + 1. Here it sends to worker r - 1. held (p, p, n) has at [r, k] what worker r
-holds of piece k, and worker r's piece r is the first one that it sends. Return held as it is behind the p - 1 adding
-steps.
+p workers in a ring add up a vector of p pieces; held (p, p, n) has at [r, k] what worker r holds of piece k. In each
+of p - 1 steps every worker r sends one piece to worker r - 1 (worker 0 to the last one), which adds it to its own. In
+the first step worker r sends piece r, later the piece that it has added to last. Return held after all steps.
 
 1. Which piece has worker r just completed by one, and which one does it therefore send next?
 2. At step s worker r sends piece r + s, counted around, and worker r - 1 adds it to its own.
