@@ -66,6 +66,8 @@ VARIANTS = (with_differences, one_longer)
 MISTAKES = (
     Mistake("long keys without a handicap", "These are the weights of a plain dot product. Half of a key's squared "
         "length has to be taken away from its scores.", {"- (K**2).sum(axis=-1)[..., None, :] / 2": ""}),
+    Mistake("the whole squared length", "The handicap is twice as large as it should be: half of the squared length "
+        "is taken away.", {"(K**2).sum(axis=-1)[..., None, :] / 2": "(K**2).sum(axis=-1)[..., None, :]"}),
     Mistake("the handicap is a reward", "Long keys gain here. Multiplied out, their squared length has a minus.",
         {"- (K**2).sum": "+ (K**2).sum"}),
     Mistake("the length, not its square", "The square of a key's length is what the square multiplied out contains.",

@@ -2,10 +2,10 @@ r"""One step of a gated unit
 
 write · ★★ · 15 min · 01-foundations/11-what-a-state-keeps
 
-Write one step of a GRU. W_x is (d_in, 3d), W_h is (d, 3d), b_x and b_h are (3d,), each with three blocks:
-reset r, update z, candidate g. $r$ and $z$ are sigmoids of the sums of their blocks, $g = \tanh(a_g + r
-\odot c_g)$ with $a_g$ from the input and $c_g$ from the state, and the next state is $(1 - z) \odot g + z
-\odot h$.
+Write one step of a GRU for a batch: x (..., d_in), h (..., d). W_x is (d_in, 3d), W_h is (d, 3d), b_x and b_h are
+(3d,), each with three blocks: reset r, update z, candidate g. $r$ and $z$ are sigmoids of the sums of their blocks, $g
+= \tanh(a_g + r \odot c_g)$ with $a_g$ from the input and $c_g$ from the state, and the next state is $(1 - z) \odot g
++ z \odot h$.
 
 1. How many numbers come out of the input's matrix, and of the state's, and how are they shared out?
 2. Keep the blocks of the input and those of the state apart: r acts on the state's block alone.

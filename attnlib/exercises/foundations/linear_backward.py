@@ -63,6 +63,9 @@ VARIANTS = (
     {"return dX, dW, db": "return np.float64(1) * dX, np.float64(1) * dW, np.float64(1) * db"},
 )  # fmt: skip
 MISTAKES = (
+    Mistake("means over the vectors", "One W and one b serve all vectors, so their gradients are sums over the "
+        "vectors; here they were divided by their number.",
+        {"rows.T @ d_rows": "rows.T @ d_rows / len(rows)", "d_rows.sum(axis=0)": "d_rows.mean(axis=0)"}),
     Mistake("W is not transposed in dX", "Where W is square it runs, but dX gathers over the outputs, with the "
         "columns of W.", {"dY @ W.T": "dY @ W"}),
     Mistake("dW for each sequence by itself", "The same W served every sequence, so its gradients add up over the "

@@ -39,6 +39,14 @@ def reference(p, before):
     return monotonic.monotonic_alignment(np.stack([first, p], axis=-2))[..., 1, :].astype(p.dtype)
 
 
+def from_the_next_key(p, before):
+    out, comes = np.zeros_like(p), np.zeros_like(p[..., 0])
+    for j in range(p.shape[-1]):
+        out[..., j] = p[..., j] * comes
+        comes = comes * (1 - p[..., j]) + before[..., j]
+    return out
+
+
 def cases(rng):
     def case(*size, dtype: type = np.float64):
         before = rng.random(size)
@@ -79,6 +87,10 @@ def step_by_matrix(p, before):
 LAWS = (laws.separate_batches(0, 1, dimensions=2),)
 VARIANTS = (step_by_starts, step_by_matrix, {"before.copy()": "before.astype(np.float64)"})
 MISTAKES = (
+    Mistake("the key where it stands is skipped", "At the key where it stands it may stop once more; here it goes on "
+        "from there at once.", from_the_next_key),
+    Mistake("never goes on", "This is the probability of standing there and stopping at once; the reader may also "
+        "come from the left.", {"reach[..., j] += (1 - p[..., j - 1]) * reach[..., j - 1]": "pass"}),
     Mistake("going on with the wrong key's probability", "To come to a key, the reader must have gone on from the key "
         "before it; whether it stops at this one is asked afterwards.", {"1 - p[..., j - 1]": "1 - p[..., j]"}),
     Mistake("always goes on", "Here the reader passes each key whether it stops there or not, so it can stop more "

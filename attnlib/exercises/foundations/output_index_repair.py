@@ -62,6 +62,8 @@ def reference(P, V):
 GIVEN = ("the two indices are exchanged",)
 VARIANTS = (product, by_einsum, summed, {", dtype=V.dtype": ""})
 MISTAKES = (
+    Mistake("only the last key counts", "The terms were not summed: each one replaced the one before.",
+        {"Y[i] +=": "Y[i] ="}),
     Mistake("the two indices are exchanged", "Query i reads the weights that others give to key i, a column of P, "
         "which need not sum to one.", {"P[i, j]": "P[j, i]"}),
     Mistake("each output scales one value", "Every weight of the row met the value of key i; the weight of key j "

@@ -75,8 +75,12 @@ LAWS = (
 )
 VARIANTS = (top_k_by_rank, top_k_one_by_one)
 MISTAKES = (
+    Mistake("all equal scores were kept", "Where several scores equal the k-th largest, a threshold keeps them all; "
+        "then a row has more than k.", lambda S, k: np.sort(S, axis=-1)[..., [-k]] <= S),
     Mistake("only scores above the k-th", "The k-th largest itself belongs to the k largest.",
         lambda S, k: np.sort(S, axis=-1)[..., [-k]] < S),
+    Mistake("of equal scores the last ones count", "The number is right, but of equal scores the first ones were "
+        "asked for.", {'np.argsort(-S, axis=-1, kind="stable")': 'np.argsort(S, axis=-1, kind="stable")[..., ::-1]'}),
     Mistake("the smallest scores", "These are the k smallest; sorting goes upwards unless the scores are negated.",
         {"argsort(-S": "argsort(S"}),
     Mistake("positions taken for ranks", "`argsort` tells which key is first, second, and so on. It does not tell "
@@ -85,6 +89,8 @@ MISTAKES = (
          "np.put_along_axis(mask, order[..., :k], True, axis=-1)": "pass"}),
     Mistake("one too many", "A row has k + 1 True; `:k` already has k entries.", {":k]": ": k + 1]"}),
     Mistake("one too few", "A row has k - 1 True; `:k` has k entries.", {":k]": ": k - 1]"}),
+    Mistake("the mask is inverted", "True should mark the keys that stay; here it marks the others.",
+        {"return mask": "return ~mask"}),
     Mistake("over the queries", "Here each column has its k largest; each query should, a row.",
         {"argsort(-S, axis=-1": "argsort(-S, axis=-2",
          "order[..., :k], True, axis=-1": "order[..., :k, :], True, axis=-2"}),

@@ -16,7 +16,6 @@ import numpy as np
 
 from attnlib.exercises.engine.cases import cases_of
 from attnlib.exercises.engine.explanations import Named
-from attnlib.exercises.engine.generator.rules.numbers_and_names import OFF_BY_ONE
 from attnlib.exercises.engine.generator.words import is_specific
 from attnlib.exercises.engine.model import CodeExercise, Mistake
 from attnlib.exercises.engine.naming import naming_of
@@ -49,9 +48,7 @@ def generated(exercise: CodeExercise, bare: CodeExercise, form: object) -> Named
         for some, want in zip(cases.arguments, cases.expected, strict=True)
     ]
     found = naming_of(bare).explain(cases.compared(outcomes)).mistakes
-    return (
-        found[0] if len(found) == 1 and is_specific(found[0].name) and found[0].name != OFF_BY_ONE else None
-    )
+    return found[0] if len(found) == 1 and is_specific(found[0].name) else None
 
 
 def main() -> int:

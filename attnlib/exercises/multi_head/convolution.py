@@ -55,6 +55,8 @@ VARIANTS = (
     {"P = np.eye(n, k=-offset)\n": "P = np.tri(n, n, -offset) - np.tri(n, n, -offset - 1)\n"},
 )  # fmt: skip
 MISTAKES = (
+    Mistake("only the last offset is left", "The parts of the heads add up; each one overwrote the one before.",
+        {"Y += P": "Y = P"}),
     Mistake("the heads look ahead", "The ones stand above the diagonal: each head reads the future.",
         {"k=-offset": "k=offset"}),
     Mistake("the sequence was closed to a ring", "The first tokens read the last ones. What lies before the first "

@@ -64,6 +64,8 @@ def cases(rng):
 
 VARIANTS = (one_score_at_a_time, all_at_once)
 MISTAKES = (
+    Mistake("the change of the weight", "This is by how much the weight changes. The weight itself is wanted.",
+        {"    return found": "    return found - softmax(X @ W_K @ q / math.sqrt(len(q)))[where]"}),
     Mistake("added on top", "What the head had said in the spoiled text is still in the stream: it is replaced, not "
         "added to.", {"- bad[k, i]": ""}),
     Mistake("taken out only", "What was said in the spoiled text is gone, but nothing was put in its place.",

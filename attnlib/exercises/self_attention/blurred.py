@@ -57,6 +57,10 @@ def as_a_divergence(P):
 
 VARIANTS = (as_a_divergence, {"np.log(np.where(P > 0, P, 1))": "np.log(P + (P == 0))"})
 MISTAKES = (
+    Mistake("a share of the entropy", "This is the difference divided by the entropy of the mean row. The difference "
+        "itself is wanted.",
+        {"return entropy(P.mean(axis=0)) - entropy(P).mean(axis=0)":
+             "return 1 - entropy(P).mean(axis=0) / entropy(P.mean(axis=0))"}),
     Mistake("the other way round", "This is never positive: from the entropy of the mean the mean of the entropies is "
         "taken away.",
         {"return entropy(P.mean(axis=0)) - entropy(P).mean(axis=0)":

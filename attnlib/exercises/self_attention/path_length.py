@@ -66,8 +66,12 @@ VARIANTS = (paths_by_search, {"seen = reads @ seen": "seen = (reads.astype(int) 
 MISTAKES = (
     Mistake("the table is transposed", "Row i belongs to output i, and column j to input j.",
         {"reads @ seen": "reads.T @ seen"}),
+    Mistake("the longest way was kept", "A later, longer way overwrote a shorter one. Write a number only where there "
+        "is none.", {"seen & (steps < 0)": "seen"}),
     Mistake("a token is one layer away from itself", "No layer is needed for a token to reach itself: all ways are "
         "too long by one.", {"= layers\n": "= layers + 1\n"}),
+    Mistake("started with one layer", "No layer is needed for a token to reach itself: the diagonal is 0, whatever "
+        "`reads` says there.", {"np.eye(n, dtype=bool)": "reads", "range(n + 1)": "range(1, n + 1)"}),
     Mistake("stopped too early", "The longest shortest way among n tokens takes n - 1 layers.",
         {"range(n + 1)": "range(n // 2)"}),
     Mistake("zero where there is no way", "What is never reached was given 0, which is the distance of a token to "

@@ -79,6 +79,8 @@ MISTAKES = (
         {"lost.mean()": "lost.sum()"}),
     Mistake("a share of what is not zero", "The share is that of all k numbers.",
         {"lost.mean()": "lost.sum() / (size > 0).sum()"}),
+    Mistake("what is kept", "That is the share that is not lost.",
+        {"lost.mean()": "1 - lost.mean()"}, {"scale * size <= smallest / 2": "scale * size > smallest / 2"}),
     Mistake("half of the smallest itself", "What is exactly half of `smallest` becomes zero, too.",
         {"scale * size <= smallest / 2": "scale * size < smallest / 2"}),
     Mistake("the largest itself", "A number may be exactly as large as `largest`.",

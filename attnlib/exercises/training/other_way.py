@@ -71,6 +71,9 @@ VARIANTS = (
     {"held[r - 1, (r + step) % p] += sent[r]": "held[(r + p - 1) % p, (r + step) % p] += 1 * sent[r]"},
 )  # fmt: skip
 MISTAKES = (
+    Mistake("copied, not added", "Adding comes first. A piece that replaces another forgets what was summed.",
+        {"+= sent": "= sent"}),
+    Mistake("to the wrong neighbour", "The messages go to worker r - 1.", {"held[r - 1,": "held[(r + 1) % p,"}),
     Mistake("the pieces of the other direction", "Worker r sends on the piece that it has received, and that is the "
         "next one.", {"(r + step) % p": "(r - step) % p"}),
     Mistake("always the same piece", "Each step sends the piece that has just grown, not the first one again.",

@@ -94,6 +94,8 @@ def cases(rng):
 
 VARIANTS = (by_loop, by_sorting)
 MISTAKES = (
+    Mistake("the index in the list", "That is where the rate is in the list. The rate is wanted.",
+        {"return rates[good].min()": "return np.flatnonzero(good)[0]"}),
     Mistake("broken seeds are left out", "The mean is over the seeds that survived. A rate at which any seed broke "
         "down is out.",
         {"losses.mean(axis=1)":

@@ -63,6 +63,8 @@ MISTAKES = (
         {"- need * (d + h)": "- 0 * need"}),
     Mistake("rounded down", "With the whole number below there are fewer operations for each byte than asked for.",
         {"np.ceil": "np.floor"}, {"np.ceil": "np.round"}),
+    Mistake("one row too many", "At least `ratio`: exactly that is enough.",
+        {"np.ceil(need * d[can] * h[can] / spare[can])": "np.floor(need * d[can] * h[can] / spare[can]) + 1"}),
     Mistake("negative rows", "Where what stands before n is negative, no number of rows is enough.",
         {"can = spare > 0": "can = spare != 0"}),
     Mistake("zero where none is enough", "Where no number of rows is enough, the answer is infinity.",

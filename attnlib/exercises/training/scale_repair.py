@@ -84,6 +84,8 @@ MISTAKES = (
         "overflows as well. Halve it.", {"return W, scale / 2, 0": "return W, scale, 0"}),
     Mistake("the count goes on", "Behind an overflow the good steps are counted from zero.",
         {"return W, scale / 2, 0": "return W, scale / 2, good"}),
+    Mistake("grows on the wrong side", "Behind an overflow the scale was doubled. It was too large already.",
+        {"return W, scale / 2, 0": "return W, scale * 2, 0"}),
     Mistake("never grows", "Behind the last of `every` good steps the scale is doubled.",
         {"return W - rate * g, scale * 2, 0": "return W - rate * g, scale, 0"},
         {"return W - rate * g, scale * 2, 0": "return W - rate * g, scale / 2, 0"}),

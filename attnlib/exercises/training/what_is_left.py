@@ -65,6 +65,9 @@ def cases(rng):
 
 VARIANTS = (by_name, step_by_step)
 MISTAKES = (
+    Mistake("decay on biases and norms", "Biases, gains and shifts decayed, too. A gain belongs at one; a bias has no "
+        "size to tame.",
+        {'decays = W.ndim > 1 and name not in ("embed", "places")': 'decays = name not in ("embed", "places")'}),
     Mistake("decay on tables", "The tables decayed, too: a row would fade while its token is not seen.",
         {'decays = W.ndim > 1 and name not in ("embed", "places")': "decays = W.ndim > 1"}),
     Mistake("everything decays", "Everything decayed. Maps should; vectors and tables should not.",

@@ -62,6 +62,8 @@ MISTAKES = (
     Mistake("the bias is forgotten", "The bias moves a unit's numbers before the bend, and can silence it.",
         {"X @ W + c": "X @ W"}),
     Mistake("the bias is taken away", "The bias is added.", {"X @ W + c": "X @ W - c"}),
+    Mistake("zero gets through", "A number that is exactly zero before the bend has the slope zero, too, by the rule "
+        "of the task.", {"Z > 0": "Z >= 0"}),
     Mistake("how much gets through", "That is the mean of what gets through. The slope of a ReLU does not depend on "
         "how large a number is: ask only whether it gets through.", {"(Z > 0).mean": "np.maximum(Z, 0).mean"}),
     Mistake("the mean before the bend", "That is the mean before the bend.", {"(Z > 0).mean": "Z.mean"}),

@@ -65,8 +65,12 @@ MISTAKES = (
         {"mask[:, :, :n] = real[:, None]": "mask[:, :, :n] = real[:, None] & np.tri(n + m, n, dtype=bool)"}),
     Mistake("padding of the source is seen", "The columns of padding are open: a translation would depend on its "
         "neighbours in the batch.", {"= real[:, None]": "= True"}),
+    Mistake("the source hears the target", "The source may not look at the target: the memory would depend on what is "
+        "said, and on what is yet to be said.", {"mask = np.zeros(": "mask = np.ones("}),
     Mistake("the target sees its future", "Each word of the target sees the one that it must guess.",
         {"np.tri(m, dtype=bool)": "True"}),
+    Mistake("a word does not see itself", "The triangle ends one place before the diagonal.",
+        {"np.tri(m, dtype=bool)": "np.tri(m, k=-1, dtype=bool)"}),
     Mistake("the triangle is transposed", "Each word of the target sees itself and what comes after it.",
         {"np.tri(m, dtype=bool)": "np.tri(m, dtype=bool).T"}),
     Mistake("the source is not read", "The target sees itself alone: nothing leads from one text to the other.",

@@ -41,6 +41,8 @@ def cases(rng):
 
 VARIANTS = (by_times, {"flops * bytes_each / (2 * bandwidth)": "(flops / 2) / (bandwidth / bytes_each)"})
 MISTAKES = (
+    Mistake("two in the wrong place", "The two operations make the arithmetic longer, so fewer tokens are enough.",
+        {"/ (2 * bandwidth)": "* 2 / bandwidth"}),
     Mistake("a multiply-add is one operation", "Each number costs a multiplication and an addition for each token: "
         "two operations.", {"/ (2 * bandwidth)": "/ bandwidth"}),
     Mistake("a number takes one byte", "What comes each second are bytes; a number takes bytes_each of them.",

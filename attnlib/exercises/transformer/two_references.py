@@ -140,6 +140,8 @@ MISTAKES = (
         {"right / len(mine)": "right / max(len(one), len(other))"}, {"right / len(mine)": "right / len(one)"}),
     Mistake("n up to three", "n runs from 1 to 4.",
         {"(1, 2, 3, 4)": "(1, 2, 3)", "product**0.25": "product ** (1 / 3)"}),
+    Mistake("not in per cent", "The number is right, and a hundred times too small.",
+        {"return 100 * penalty": "return penalty"}),
     Mistake("one reference at a time", "Both references count at once: an n-gram is right if one of them has it.",
         better_of_two, mean_of_two),
     Mistake("the mean of the lengths", "The length asked for is that of one reference, the nearer one.",

@@ -26,7 +26,7 @@ ARGUMENTS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ),
     ("twice {}", "The numbers are those of twice {}.", lambda x: 2 * x),
     ("half of {}", "The numbers are those of half of {}.", lambda x: x / 2),
-    ("{} counts as one", "These are the numbers for {} = 1.", lambda x: 0 * x + 1),
+    ("{} counts as one", "These are the numbers for {} = 1.", lambda x: 0 * -x + 1),
     ("the root of {}", "These are the numbers for the root of {}.", lambda x: x**0.5),
     ("the square of {}", "These are the numbers for the square of {}.", lambda x: x**2),
     ("one minus {}", "These are the numbers for 1 - {}.", lambda x: 1 - x if np.ndim(x) else x / 0),

@@ -45,6 +45,19 @@ SMALL = (1e-12, 1e-10, 1e-9, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3)
 
 NOUNS = ("term", "factor", "matrix", "number", "condition")  # for what has no letter of the task
 
+# Names that say only the kind of an edit.
+KIND_ONLY = re.compile(rf"\b(a|the) ({'|'.join(NOUNS)})\b|\bthe -?\d|^off by|ing over another axis$")
+OF_CODE = (  # names that are true of the code, and say little of the numbers
+    "assigned, not added",
+    "subtracted, not added",
+    "the bound itself",
+    "the other side",
+    "everything inverted",
+    "one of two conditions was left out",
+    "ones in place of zeros",
+    "zeros in place of ones",
+)
+
 
 class Words:
     """How a piece of code may be called in a sentence: by the letters of the task that are in it."""
@@ -105,9 +118,13 @@ def first_big(text: str) -> str:
 
 
 def is_specific(name: str) -> bool:
-    """Whether a name has the letter or the function that it is about.
+    """Whether a name says of which letter, function or axis it is, in words that are no code.
 
     >>> is_specific("the sign of `b` is turned"), is_specific("a term was left out")
     (True, False)
+    >>> is_specific("multiplied with the 2"), is_specific("ones in place of zeros")
+    (False, False)
     """
-    return not re.search(rf"\b(a|the) ({'|'.join(NOUNS)})\b", name)
+    return name not in OF_CODE and not re.search(
+        rf"\b(a|the) ({'|'.join(NOUNS)})\b|\bthe -?\d|^off by|ing over another axis$", name
+    )

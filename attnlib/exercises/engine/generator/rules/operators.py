@@ -13,13 +13,17 @@ def terms(node: ast.BinOp, words: Words) -> Iterator[Change]:
         return
     left, right = words.pair(node.left, node.right, "term")
     other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
-    sign = f"The sign of {right} is the other one."
-    yield Change(ast.BinOp(node.left, other, node.right), f"the sign of {right} is turned", sign)
+    turned = ast.BinOp(node.left, other, node.right)
+    if isinstance(node.right, ast.Constant) and type(node.right.value) is int:
+        off = 2 * node.right.value
+        yield Change(turned, f"off by {off}", f"A count or an index is off by {off}.", weak=True)
+    else:
+        yield Change(turned, f"the sign of {right} is turned", f"The sign of {right} is the other one.")
     if isinstance(node.op, ast.Sub):
-        turned = ast.BinOp(node.right, node.op, node.left)
+        swapped = ast.BinOp(node.right, node.op, node.left)
         text = f"{first_big(both(left, right))} of a minus changed sides: the sign is turned."
         name = "a difference" if left == right else f"the difference of {left} and {right}"
-        yield Change(turned, f"{name} is turned", text)
+        yield Change(swapped, f"{name} is turned", text)
     text = f"{first_big(both(left, right))} belong together by a sum."
     yield Change(ast.BinOp(node.left, ast.Mult(), node.right), f"{right} was multiplied, not added", text)
     if called(node.right) in ("max", "amax"):
