@@ -109,6 +109,17 @@ def test_a_page_with_exercises_shows_each_once():
     assert [id for id, one in ALL.items() if one.page in pages and id not in shown] == []
 
 
+LONGEST = 55  # lines of an exercise with everything that belongs to it
+
+
+def test_the_pattern_that_contributing_names_is_short_and_whole():
+    text = (BOOK.parent / "CONTRIBUTING.md").read_text("utf8")
+    (file,) = re.findall(r"`attnlib/exercises/([a-z_]+/[a-z_]+\.py)`\s+is the pattern", text)
+    one = ALL[file.removesuffix(".py").replace("/", ".").replace("_", "-")]
+    assert len((BOOK.parent / "attnlib" / "exercises" / file).read_text("utf8").splitlines()) <= LONGEST
+    assert one.kind == "write" and one.mistakes and len(one.variants) >= 2 and one.reference
+
+
 # The guard itself
 
 

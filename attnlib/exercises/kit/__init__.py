@@ -1,7 +1,7 @@
 """The authoring kit: what the file of an exercise is written with, and the guard that reads it.
 
 How to write an exercise, in ten minutes. Copy the file that is nearest to yours in `attnlib/exercises/<chapter>/`:
-`foundations/softmax.py` (write), `foundations/scale_repair.py` (repair), `foundations/padded_context.py` (fill),
+`foundations/entropy.py` (write), `foundations/scale_repair.py` (repair), `foundations/padded_context.py` (fill),
 `foundations/predict_scale.py` (predict), `foundations/variance_proof.py` (prove). The path is the id, and nothing has
 to be listed elsewhere. `python -m attnlib.exercises.kit.guard foundations.softmax` says what is still missing.
 

@@ -125,6 +125,4 @@ def is_specific(name: str) -> bool:
     >>> is_specific("multiplied with the 2"), is_specific("ones in place of zeros")
     (False, False)
     """
-    return name not in OF_CODE and not re.search(
-        rf"\b(a|the) ({'|'.join(NOUNS)})\b|\bthe -?\d|^off by|ing over another axis$", name
-    )
+    return name not in OF_CODE and not KIND_ONLY.search(name)
