@@ -1,15 +1,15 @@
 """The one editor of Python code: a node of the syntax tree is replaced, and the same edit is written as text.
 
-A rule looks at one place of a tree and yields `Change`s of its node. The mistakes of exercises
+A rule takes one node of a tree and yields `Change`s of its node. The mistakes of exercises
 (attnlib/exercises/engine/generator/edited_code.py), the edits that tests must notice (tools/mutants.py) and the
 generated edits of the ledger's rows (tools/proofs.py) are made by different rules and put in by this module. It needs
 the standard library alone.
 
 >>> source = Source("x = (a - b) * 2  # doubled\\n")
->>> place = next(one for one in source.places() if isinstance(one.node, ast.BinOp))
->>> source.written(place, ast.parse("a - b", mode="eval").body).applied(source.text)
+>>> position = next(one for one in source.places() if isinstance(one.node, ast.BinOp))
+>>> source.written(position, ast.parse("a - b", mode="eval").body).applied(source.text)
 'x = a - b  # doubled\\n'
->>> shown(place, ast.parse("a - b", mode="eval").body)
+>>> shown(position, ast.parse("a - b", mode="eval").body)
 ('x = (a - b) * 2', 'x = a - b')
 """
 
@@ -31,7 +31,7 @@ class Change:
     sentence: str = ""
     everywhere: bool = False  # also where the same code stands elsewhere
     family: Callable[[ast.AST], ast.AST | None] | None = None  # also made of many nodes at once
-    weak: bool = False  # said only where no other mistake gives the same numbers
+    weak: bool = False  # named only where no other mistake gives the same numbers
 
 
 class Place:
@@ -59,16 +59,16 @@ class Place:
             getattr(self.parent, self.field)[self.index] = node
 
     def outwards(self) -> Iterator["Place"]:
-        """This place, and those that it stands in."""
-        place = self
-        while place is not None:
-            yield place
-            place = place.above
+        """This node, and those around it."""
+        position = self
+        while position is not None:
+            yield position
+            position = position.above
 
     @property
     def line(self) -> ast.AST:
-        """The nearest node around this one that has a place in the source."""
-        parents = (place.parent for place in self.outwards() if hasattr(place.parent, "lineno"))
+        """The nearest node around this one that has a line in the source."""
+        parents = (position.parent for position in self.outwards() if hasattr(position.parent, "lineno"))
         return next(parents, self.node)
 
     @property
@@ -76,21 +76,21 @@ class Place:
         return getattr(self.node, "lineno", 0) or getattr(self.line, "lineno", 0)
 
 
-def anywhere(place: Place) -> bool:
+def anywhere(position: Place) -> bool:
     return True
 
 
 def places(
     tree: ast.AST, enters: Callable[[Place], bool] = anywhere, above: Place | None = None
 ) -> Iterator[Place]:
-    """All places of a tree below its root, from the outside in; what `enters` refuses is left out with its inside."""
+    """All nodes of a tree below its root, from the outside in; what `enters` refuses is left out with its inside."""
     for field, value in ast.iter_fields(tree):
         for index, node in enumerate(value) if isinstance(value, list) else ((None, value),):
             if isinstance(node, ast.AST):
-                place = Place(tree, field, index, node, above)
-                if enters(place):
-                    yield place
-                    yield from places(node, enters, place)
+                position = Place(tree, field, index, node, above)
+                if enters(position):
+                    yield position
+                    yield from places(node, enters, position)
 
 
 def called(node: ast.AST) -> str:
@@ -100,27 +100,69 @@ def called(node: ast.AST) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
+def parsed(expression: str, **parts: ast.AST) -> ast.expr:
+    """An expression in which names stand for the given nodes.
+
+    >>> ast.unparse(parsed("a - b", a=ast.Name("x"), b=ast.Constant(1)))
+    'x - 1'
+    """
+
+    class Fill(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> Any:
+            return parts.get(node.id, node)
+
+    return Fill().visit(ast.parse(expression, mode="eval").body)
+
+
+def with_name(call: ast.Call, name: str) -> ast.Call:
+    """The call of another function of the same kind: of NumPy where it was one of `math`, which has fewer."""
+    if not isinstance(call.func, ast.Attribute):
+        return ast.Call(ast.Name(name, ast.Load()), call.args, call.keywords)
+    of = call.func.value
+    if getattr(of, "id", "") == "math":
+        of = ast.Name("np", ast.Load())
+    return ast.Call(ast.Attribute(of, name, ast.Load()), call.args, call.keywords)
+
+
+def inside(call: ast.Call) -> ast.expr:
+    """What a function or a method is called of: x of `x.sum(...)` and of `np.sum(x, ...)`."""
+    if isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") not in (
+        "np",
+        "torch",
+        "math",
+    ):
+        return call.func.value
+    return call.args[0] if call.args else call.func
+
+
+def replaced_keyword(call: ast.Call, name: str, value: ast.expr) -> ast.Call:
+    others = [one for one in call.keywords if one.arg != name]
+    return ast.Call(call.func, call.args, [*others, ast.keyword(name, value)])
+
+
 @contextlib.contextmanager
 def replaced(pairs: Iterable[tuple[Place, ast.AST]]) -> Iterator[None]:
     """Within the block the new nodes stand in the tree, with the lines of what they replace; then the old ones."""
     pairs = list(pairs)
     try:
-        for place, new in pairs:
-            place.put(new)
+        for position, new in pairs:
+            position.put(new)
             around = ast.Expr(new)  # pyright: ignore[reportArgumentType]
-            ast.fix_missing_locations(ast.copy_location(around, place.line))  # in what is new alone
+            ast.fix_missing_locations(ast.copy_location(around, position.line))  # in what is new alone
         yield
     finally:
-        for place, _ in pairs:
-            place.put(place.node)
+        for position, _ in pairs:
+            position.put(position.node)
 
 
-def shown(place: Place, new: ast.AST) -> tuple[str, str]:
+def shown(position: Place, new: ast.AST) -> tuple[str, str]:
     """For people: the statement before and after, in one line; of a loop or a condition its first line."""
-    statement = next(one for one in place.outwards() if isinstance(one.node, ast.stmt) or one.above is None)
+    statement = next(
+        one for one in position.outwards() if isinstance(one.node, ast.stmt) or one.above is None
+    )
     inside = not isinstance(statement.node, ast.stmt)  # the tree begins below the statement
     before = first_line(statement.parent if inside else statement.node)
-    with replaced([(place, new)]):
+    with replaced([(position, new)]):
         return before, first_line(statement.parent if inside else statement.now)
 
 
@@ -140,7 +182,7 @@ def first_line(statement: ast.AST) -> str:
 
 
 class Written(NamedTuple):
-    """An edit as text: at `start`, `new` stands in place of `old`."""
+    """An edit as text: at `start`, `new` stands instead of `old`."""
 
     start: int
     old: str
@@ -174,17 +216,17 @@ class Source:
         before = self.lines[line - 1].encode()[:column]
         return self.starts[line - 1] + len(before.decode(errors="ignore"))
 
-    def written(self, place: Place, new: ast.AST) -> Written:
-        """The edit as text, which parses to the tree in which `new` stands at the place.
+    def written(self, position: Place, new: ast.AST) -> Written:
+        """The edit as text, which parses to the tree in which `new` is put in.
 
         The smallest part that differs is written anew, in brackets where it needs them; where even that reads
-        otherwise (a part of an f-string, an operator without a place of its own), what stands around it is written.
+        otherwise (a part of an f-string, an operator without a position of its own), what stands around it is written.
         """
-        place, new = narrowed(place, as_read(new))
-        *_, top = place.outwards()
-        with replaced([(place, new)]):
+        position, new = narrowed(position, as_read(new))
+        *_, top = position.outwards()
+        with replaced([(position, new)]):
             wanted = ast.dump(top.now)
-            for outer in place.outwards():
+            for outer in position.outwards():
                 if not isinstance(outer.node, ast.expr | ast.stmt | ast.keyword):
                     continue
                 start, end = self.span(outer.node)
@@ -193,7 +235,7 @@ class Source:
                     edit = Written(start, self.text[start:end], one)
                     if self.reads(edit, top.node) == wanted:
                         return edit
-        raise ValueError(f"written: no text reads as the edit of `{shown(place, new)[0]}`.")
+        raise ValueError(f"written: no text reads as the edit of `{shown(position, new)[0]}`.")
 
     def reads(self, edit: Written, top: ast.AST) -> str | None:
         """What a statement of the module is after the edit, read from its text alone; None if it is no Python."""
@@ -221,17 +263,17 @@ def as_read(new: ast.AST) -> ast.AST:
     return ast.parse(ast.unparse(new)).body[0] if isinstance(new, ast.stmt) else new
 
 
-def narrowed(place: Place, new: ast.AST) -> tuple[Place, ast.AST]:
+def narrowed(position: Place, new: ast.AST) -> tuple[Place, ast.AST]:
     """The smallest part in which old and new differ."""
-    while type(place.node) is type(new) and (inner := only_difference(place, new)):
-        place, new = inner
-    return place, new
+    while type(position.node) is type(new) and (inner := only_difference(position, new)):
+        position, new = inner
+    return position, new
 
 
-def only_difference(place: Place, new: ast.AST) -> tuple[Place, ast.AST] | None:
+def only_difference(position: Place, new: ast.AST) -> tuple[Place, ast.AST] | None:
     """The one child in which two nodes of a kind differ; None if they differ in more, or in something else."""
     found: list[tuple[Place, ast.AST]] = []
-    for field, old in ast.iter_fields(place.node):
+    for field, old in ast.iter_fields(position.node):
         other: Any = getattr(new, field, None)
         pairs = [(None, old, other)]
         if isinstance(old, list):
@@ -243,5 +285,5 @@ def only_difference(place: Place, new: ast.AST) -> tuple[Place, ast.AST] | None:
                 if a != b:
                     return None
             elif ast.dump(a) != ast.dump(b):
-                found.append((Place(place.node, field, index, a, place), b))
+                found.append((Place(position.node, field, index, a, position), b))
     return found[0] if len(found) == 1 else None

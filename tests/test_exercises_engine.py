@@ -11,6 +11,8 @@ import threading
 import time
 import warnings
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -31,6 +33,7 @@ from attnlib.exercises import (
 from attnlib.exercises.engine import interface, store
 from attnlib.exercises.engine.attempts import is_untouched
 from attnlib.exercises.engine.cases import cases_of
+from attnlib.exercises.engine.exporting import start_of
 from attnlib.exercises.engine.model import AnswerExercise, CodeExercise, Mistake
 from attnlib.exercises.engine.naming import naming_of
 from attnlib.exercises.engine.outcomes import same
@@ -163,7 +166,7 @@ def test_a_wrong_signature():
         (lambda x: (2 * x, x), "has shape (2, 3), expected (3,)"),
         (lambda x: 2 * x[..., :1], "has shape (1,), expected (3,)"),
         (lambda x: (2 * x) > 0, "is bool, expected float64"),
-        (lambda x: np.where(x == x.flat[1], np.nan, 2 * x), "is nan in 1 of 3 places, first at [1]"),
+        (lambda x: np.where(x == x.flat[1], np.nan, 2 * x), "is nan in 1 of 3 entries, first at [1]"),
         (lambda x: 2 * x + (np.arange(x.size).reshape(x.shape) == 2), "differs. At [2] yours is"),
         (lambda x: x[..., None] @ x, "raised an error"),
     ],
@@ -202,14 +205,15 @@ def test_an_unknown_mistake_gets_numbers_and_a_law_but_no_name():
     assert "▸" in found.message and "yours" in found.message and "expected" in found.message
 
 
-def test_mistakes_that_cannot_be_told_apart_are_never_named():
+def test_of_two_mistakes_that_give_the_same_numbers_both_are_named():
     twins = CodeExercise(
         **{
             **vars_of(PLANTED),
             "mistakes": (Mistake("a", "a.", {"2 *": "3 *"}), Mistake("b", "b.", {"2 *": "x + 2 *"})),
         }
     )
-    assert graded(lambda x: 3 * x, twins).named == ()
+    found = graded(lambda x: 3 * x, twins)
+    assert found.named == ("a", "b") and "either of these mistakes" in found.message
 
 
 def test_a_mistake_that_shows_only_errors_or_one_constant_is_never_named():
@@ -563,6 +567,27 @@ def test_a_mistake_is_named_in_its_own_size_however_wide_the_reach_of_the_answer
     assert interface.graded(seconds, 760).passed
     assert interface.graded(seconds, 0.212).named == ("in hours",)
     assert not interface.graded(seconds, 1.0).named and not interface.graded(seconds, 0.05).named
+
+
+def test_a_fraction_and_infinity_are_numbers_and_what_is_near_is_called_close():
+    third = answer_exercise(lambda: 1 / 3, within=0.001)
+    assert (
+        interface.graded(third, Fraction(1, 3)).passed and interface.graded(third, Decimal("0.3333")).passed
+    )
+    assert "You said 0.5. That is not it" in interface.graded(third, Fraction(1, 2)).message
+    assert "That is not it" in interface.graded(third, "infinitely many").message
+    assert "Close: 0.33 is near, and it should be right to 0.001" in interface.graded(third, 0.33).message
+    assert interface.graded(answer_exercise(lambda: np.inf), "Infinitely many.").passed
+
+
+def test_of_two_wrong_answers_of_one_number_both_are_named():
+    both = answer_exercise(lambda: 8.0, mistakes=(Mistake("half", "H.", 4.0), Mistake("the root", "R.", 4.0)))
+    found = interface.graded(both, 4)
+    assert found.named == ("half", "the root") and "1. H." in found.message and "2. R." in found.message
+
+
+def test_the_start_of_an_answer_says_how_near_a_number_has_to_be():
+    assert "# A number, right to 0.004.\n" in start_of(find("foundations.predict-odds", "test"))
 
 
 def test_a_tensor_is_right_where_an_array_is_asked_for():

@@ -109,6 +109,17 @@ def test_a_page_with_exercises_shows_each_once():
     assert [id for id, one in ALL.items() if one.page in pages and id not in shown] == []
 
 
+LONGEST = 55  # lines of an exercise with everything that belongs to it
+
+
+def test_the_pattern_that_contributing_names_is_short_and_whole():
+    text = (BOOK.parent / "CONTRIBUTING.md").read_text("utf8")
+    (file,) = re.findall(r"`attnlib/exercises/([a-z_]+/[a-z_]+\.py)`\s+is the pattern", text)
+    one = ALL[file.removesuffix(".py").replace("/", ".").replace("_", "-")]
+    assert len((BOOK.parent / "attnlib" / "exercises" / file).read_text("utf8").splitlines()) <= LONGEST
+    assert one.kind == "write" and one.mistakes and len(one.variants) >= 2 and one.reference
+
+
 # The guard itself
 
 
@@ -204,6 +215,16 @@ def of_three(x, y):
     return z / 2 + 1.0
 
 
+def of_any(*both):
+    """A line."""
+    return line(*both)
+
+
+OF_ANY = tuple(
+    Mistake(f"mistake {i}", "It is one.", lambda x, y, i=i: line(x, y) + i * x) for i in range(1, 5)
+)
+
+
 def counting():
     calls = []
 
@@ -283,7 +304,10 @@ BREACHES = {
         code(mistakes=(*CODE["mistakes"][1:], Mistake("slope", "Try 2.0 * x + y.", {"2.0": "3.0"}))),
         "mistake 'slope' gives the solution away",
     ),
-    "four mistakes": (code(mistakes=CODE["mistakes"][:4]), "at least 5 mistakes; got 4"),
+    "four mistakes, and none that is generated": (
+        code(solution=of_any, mistakes=OF_ANY),
+        "at least 5 wrong answers must have a name, written or generated; got 4",
+    ),
     "one variant": (code(variants=(sum_first,)), "at least 2 variants; got 1"),
     "three cases": (
         code(cases=lambda rng: {name: (rng.normal(size=1), 1.0) for name in ("one", "two", "three")}),

@@ -115,7 +115,7 @@ ATTENTION = {
     "mean": (lambda Q, K, V: np.repeat(V.mean(-2, keepdims=True), Q.shape[-2], -2), ""),
     "fourth root": (
         lambda Q, K, V: weights(Q @ K.swapaxes(-1, -2) / Q.shape[-1] ** 0.25) @ V,
-        "the 0.5 is another number|the root of the part with `Q`|the root was taken twice",
+        "the 0.5 is another number|the root of the factor with `Q`|the root was taken twice",
     ),
     "two roots": (lambda Q, K, V: weights(scores(Q, K) / math.sqrt(K.shape[-2])) @ V, ""),
     "rolled": (lambda Q, K, V: weights(scores(Q, K)) @ np.roll(V, 1, -2), ""),

@@ -25,7 +25,7 @@ ID = "foundations.softmax"
 def own_progress(tmp_path, monkeypatch):
     path = tmp_path / "data" / "progress.json"
     monkeypatch.setenv("ATTNLIB_PROGRESS", str(path))
-    for known in (store._memory, store._notices, store._said):
+    for known in (store._memory, store._notices, store._shown):
         known.clear()
     return path
 

@@ -61,9 +61,9 @@ def test_the_table_in_the_page_is_what_is_measured(table):
     assert stored == table, "the walks have changed: `make walks`, read them, commit them"
 
 
-# The walks of an answer and of a notebook have grown with what names a mistake and with the tables that are generated.
+# The walk of a notebook has grown with the tables that are generated.
 # Tokens meet two files more, the positions and the stack, which are parts of every model now; they return no oftener.
-STOPS, RETURNS = ("attention", "fit"), ("attention", "gpt", "fit")
+STOPS, RETURNS = ("attention", "fit", "check"), ("attention", "gpt", "fit", "check")
 
 
 @pytest.mark.parametrize("name", RETURNS)

@@ -21,6 +21,7 @@
   };
   /* Sums of products of powers; null for what is none of them. */
   const numberOf = (text) => {
+    if (/^(infinity|infinite|infinitely many|∞)\.?$/i.test(text.trim())) return Infinity;
     const left = words(SIGNS.reduce((all, [sign, plain]) => all.replace(sign, plain), text));
     if (!left?.length) return null;
     const take = (...signs) => (signs.includes(left[0]) ? left.shift() : "");
@@ -77,6 +78,8 @@
 
   /* A mistake's own number, in its own size: what is within reach of a large answer may be far from 0.2. */
   const NEAR = 0.05;
+  const CLOSE = 0.02; // of the answer
+  const MOST_RIVALS = 3; // more mistakes than these with the same number, and none is named
   const isNear = (yours, value) => {
     const largest = Math.max(...numbers(value).map(Math.abs));
     return !largest || !wrongAt(yours, value, NEAR * largest).includes(true);
@@ -91,7 +94,8 @@
     if (agree(exercise, yours, answer)) return { status: "passed", said: "Right." };
     const is = (value) => agree(exercise, yours, value) && (choices.length || isNear(yours, value));
     const fits = mistakes.filter(({ values }) => values.some(is));
-    if (fits.length === 1) return { status: "wrong", said: fits[0].sentence, name: fits[0].name };
+    if (fits.length && fits.length <= MOST_RIVALS)
+      return { status: "wrong", said: fits.map(({ sentence }) => sentence).join(" "), name: fits.map(({ name }) => name).join(" or ") };
     return { status: "wrong", said: whereWrong(exercise, yours) };
   };
   const asked = (answer) =>
@@ -99,7 +103,9 @@
       ? `Asked for: ${shape(answer).join(" \u00D7 ")} numbers, such as ${isTable(answer) ? "1 2; 3 4 for two rows" : "1 2 3"}.`
       : "Write one number, such as 0.5 or 3/4.";
   const whereWrong = ({ answer, choices, within }, yours) => {
-    if (choices.length || !Array.isArray(answer)) return "That is not it.";
+    if (choices.length) return "That is not it.";
+    if (!Array.isArray(answer))
+      return Math.abs(yours - answer) <= CLOSE * Math.abs(answer) ? `Close: it should be right to ${within}.` : "That is not it.";
     const wrong = wrongAt(yours, answer, within);
     const first = wrong.indexOf(true);
     const width = isTable(answer) ? answer[0].length : 0;

@@ -22,7 +22,7 @@ from attnlib.exercises.engine.running import Ran
 
 
 @dataclass(frozen=True)
-class Told:
+class Received:
     """What a player says of one answer: a value, or a function by where it is written and how it is called."""
 
     attempts: int
@@ -34,7 +34,7 @@ class Told:
     is_function: bool = False
 
     @classmethod
-    def read(cls, sent: Any) -> "Told":
+    def read(cls, sent: Any) -> "Received":
         """From what was sent, which may be anything."""
         attempts = int(sent["attempts"])
         if "function" not in sent:
@@ -45,11 +45,11 @@ class Told:
         return cls(attempts, None, wire.text(one["name"]), wire.text(one["home"]), place, called, True)
 
 
-def graded(exercise: Exercise, player: Player, told: Told) -> Result:
+def graded(exercise: Exercise, player: Player, received: Received) -> Result:
     """Check an answer; a function is called in the player alone."""
-    if not told.is_function:
-        return interface.graded(exercise, told.value, player.limits.seconds)
-    function = standing_in(told, player.submission.cells)
+    if not received.is_function:
+        return interface.graded(exercise, received.value, player.limits.seconds)
+    function = standing_in(received, player.submission.cells)
     tried = functools.partial(tried_there, player)
     return interface.graded(exercise, function, player.limits.seconds, tried=tried)
 
@@ -88,13 +88,13 @@ def observed_there(player: Player, id: str, function: Any, arguments: Sequence[A
     return wire.decoded_outcome(outcomes[0])
 
 
-def standing_in(told: Told, cells: Sequence[Cell]) -> Callable[..., Any]:
+def standing_in(received: Received, cells: Sequence[Cell]) -> Callable[..., Any]:
     """A function that is never called: it has the code and the signature of the one in the player."""
-    code = written(cells, *told.place) if told.place else None
-    function: Any = FunctionType(code, {}, told.name) if code else functools.partial(unseen)
-    function.__name__ = told.name
-    if told.signature is not None:
-        function.__signature__ = told.signature
+    code = written(cells, *received.place) if received.place else None
+    function: Any = FunctionType(code, {}, received.name) if code else functools.partial(unseen)
+    function.__name__ = received.name
+    if received.signature is not None:
+        function.__signature__ = received.signature
     return function
 
 

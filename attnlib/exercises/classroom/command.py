@@ -48,11 +48,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     grading.add_argument("--memory", type=int, default=2048, metavar="MB", help="on Linux (default 2048)")
 
 
-def assigned(asked: Sequence[str]) -> list[Exercise]:
+def assigned(names: Sequence[str]) -> list[Exercise]:
     """The exercises that are meant: by id, by chapter, or by page."""
     known = exercises()
     found: dict[str, Exercise] = {}
-    for what in [part.strip() for text in asked for part in text.split(",") if part.strip()]:
+    for what in [part.strip() for text in names for part in text.split(",") if part.strip()]:
         group = {id: one for id, one in known.items() if what in (one.chapter, one.page)}
         found |= group or {what: find(what, "grade")}
     return list(found.values())

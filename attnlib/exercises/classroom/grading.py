@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from attnlib.exercises.classroom.answers import Told, graded
+from attnlib.exercises.classroom.answers import Received, graded
 from attnlib.exercises.classroom.process import NO_END, NONSENSE, Gone, Limits, Player
 from attnlib.exercises.classroom.submission import Submission
 from attnlib.exercises.classroom.suspicion import suspicions
@@ -41,7 +41,7 @@ class Mark:
 
 @dataclass
 class Report:
-    """What is said of one submission."""
+    """What is reported of one submission."""
 
     submission: Submission
     marks: list[Mark] = field(default_factory=list)
@@ -81,16 +81,16 @@ def reported(submission: Submission, assigned: Sequence[Exercise], limits: Limit
     return report
 
 
-def answers_of(player: Player, report: Report) -> dict[str, Told]:
+def answers_of(player: Player, report: Report) -> dict[str, Received]:
     """What the file answers; what keeps it from running is noted."""
     try:
-        told = player.played()
-        if told.get("lost"):
+        received = player.played()
+        if received.get("lost"):
             raise Gone(NO_END, late=True)
         with read_with_care():
-            report.troubles += [text(one) for one in told["troubles"]][:20]
-            player.flags += [text(one) for one in told["flags"]][:20]
-            return {text(one["id"]): Told.read(one) for one in told["answers"]}
+            report.troubles += [text(one) for one in received["troubles"]][:20]
+            player.flags += [text(one) for one in received["flags"]][:20]
+            return {text(one["id"]): Received.read(one) for one in received["answers"]}
     except Gone as gone:
         limit = f" within {player.limits.file_seconds:g} seconds" if gone.late else ""
         report.troubles.append(f"Nothing in the file can be graded: while it ran, {gone}{limit}.")
@@ -100,15 +100,15 @@ def answers_of(player: Player, report: Report) -> dict[str, Told]:
     return {}
 
 
-def marked(player: Player, exercise: Exercise, told: Told | None, report: Report) -> Mark:
+def marked(player: Player, exercise: Exercise, received: Received | None, report: Report) -> Mark:
     """Grade one answer; nothing that it does keeps the others from being graded."""
-    if told is None:
+    if received is None:
         found = result(exercise.id, "not attempted", "There is no answer in the file.")
         return Mark(exercise, found.status, found.message, (), 0)
-    if told.home.split(".")[0] == "attnlib":
-        report.flags.append(f"answers {exercise.id} with a function of {told.home}")
+    if received.home.split(".")[0] == "attnlib":
+        report.flags.append(f"answers {exercise.id} with a function of {received.home}")
     try:
-        found = graded(exercise, player, told)
+        found = graded(exercise, player, received)
     except Nonsense as nonsense:
         report.flags.append(NONSENSE)
         found = result(exercise.id, "error", f"What came back makes no sense: {nonsense}.")
@@ -120,5 +120,5 @@ def marked(player: Player, exercise: Exercise, told: Told | None, report: Report
         found.status,
         found.message,
         found.named,
-        max(told.attempts, int(found.status != "not attempted")),
+        max(received.attempts, int(found.status != "not attempted")),
     )

@@ -1,6 +1,6 @@
-"""The process that a submission runs in: it plays the file, then the functions that it is asked for.
+"""The process that a submission runs in: it plays the file, then the functions that are requested.
 
-It is started by `process.Player`, hears the file and the arguments from its standard input, and answers on its standard
+It is started by `process.Player`, reads the file and the arguments from its standard input, and answers on its standard
 output, of which the submission sees neither.
 """
 
@@ -53,8 +53,8 @@ class Stage:
             place = f", at {ran.where}" if ran.where else ""
             self.troubles.append(f"The file was still running after {seconds:g} seconds{place}.")
         self.flags += [f"asks for the solution of {id}" for id in dict.fromkeys(self.noted.solutions)]
-        told = {"troubles": self.troubles, "flags": self.flags, "lost": ran.stopped and not ran.ended}
-        return told | {"answers": self.answers()}
+        report = {"troubles": self.troubles, "flags": self.flags, "lost": ran.stopped and not ran.ended}
+        return report | {"answers": self.answers()}
 
     def cells(self) -> None:
         """Cell by cell, with the next one after an error; a script is one cell."""
@@ -120,8 +120,8 @@ class Stage:
                 printed.append(prints.taken())
 
         ran = run(job, seconds)
-        told = {"stopped": ran.stopped, "where": ran.where, "last": ran.printed}
-        return told | {"outcomes": outcomes, "printed": printed, "lost": ran.stopped and not ran.ended}
+        report = {"stopped": ran.stopped, "where": ran.where, "last": ran.printed}
+        return report | {"outcomes": outcomes, "printed": printed, "lost": ran.stopped and not ran.ended}
 
 
 def walked(error: BaseException) -> list[Any]:
@@ -134,7 +134,7 @@ def walked(error: BaseException) -> list[Any]:
 
 
 def parameters(function: Any) -> list[Any] | None:
-    """Name, kind, and whether it has a default, of each parameter; None where that cannot be told."""
+    """Name, kind, and whether it has a default, of each parameter; None where that is not known."""
     try:
         listed = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""A player from outside: started, asked with a time limit, and ended with all that it started."""
+"""A player from outside: started, called with a time limit, and ended with all that it started."""
 
 import contextlib
 import json
@@ -46,7 +46,7 @@ class Gone(Exception):
 
 @dataclass
 class Player:
-    """One submission's process; it is started again when it was lost and is asked once more."""
+    """One submission's process; it is started again when it was lost, and called once more."""
 
     submission: Submission
     names: dict[str, str]  # function -> exercise, where a name stands for one
@@ -127,7 +127,7 @@ class Player:
         if self.process is None:
             return ""
         with contextlib.suppress(OSError):
-            self.process.stdin.close()  # a player that listens ends by itself
+            self.process.stdin.close()  # a player that still reads its input ends by itself
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(0.5)
         code = self.process.poll()

@@ -26,7 +26,7 @@ class Answer:
 
 @dataclass
 class Recorder:
-    """The answers of one submission by exercise, and the exercises whose solution it asked for."""
+    """The answers of one submission by exercise, and the exercises whose solution it requested."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
     solutions: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Recorder:
         return noted
 
     def solution(self, id: str = "", *rest: Any, **options: Any) -> Note:
-        """Note that the file asks for a solution, and show none."""
+        """Note that the file requests a solution, and show none."""
         self.solutions.append(str(id))
         return Note(("No solution is shown while a file is graded.",))
 

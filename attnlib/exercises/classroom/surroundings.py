@@ -29,7 +29,7 @@ def how(code: int | None) -> str:
 
 
 def read_lines(stream: BinaryIO, lines: "queue.Queue[bytes]") -> None:
-    """Hand on line after line; an empty one, or one that is too long, is the last."""
+    """Pass on line after line; an empty one, or one that is too long, is the last."""
     with contextlib.suppress(OSError, ValueError):
         while (line := stream.readline(LONGEST)) and line.endswith(b"\n"):
             lines.put(line)

@@ -23,14 +23,14 @@ MOST = 20
 
 def watch(tell: Callable[[str], None], labels: set[str]) -> None:
     """From now on, tell what the code with these labels does that should be flagged, each thing once."""
-    told: set[str] = set()
+    reported: set[str] = set()
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event != "open" and event not in STARTS:
             return
         seen = noticed(event, arguments, labels)
-        if seen and seen not in told and len(told) < MOST:
-            told.add(seen)
+        if seen and seen not in reported and len(reported) < MOST:
+            reported.add(seen)
             tell(seen)
 
     sys.addaudithook(hook)
@@ -67,7 +67,7 @@ def as_path(path: Any) -> str:
 
 
 def is_asked_by(labels: set[str], frame: FrameType | None) -> bool:
-    """Whether a submission's own line is behind this, with nothing but the standard library between."""
+    """Whether a submission's own line caused this, with nothing but the standard library between."""
     library = (sysconfig.get_path("stdlib") + os.sep, "<frozen")
     while frame is not None:
         name = frame.f_code.co_filename

@@ -105,7 +105,7 @@ def encoded_outcome(outcome: Outcome) -> dict[str, Any]:
 
 
 def decoded_outcome(data: Any) -> Outcome:
-    """What a function did, as a player tells it."""
+    """What a function did, as a player reports it."""
     with read_with_care():
         error = Raised(*(text(part) for part in data["error"])) if data["error"] else None
         arrays = tuple(decoded_array(one["array"]) for one in data["arrays"])

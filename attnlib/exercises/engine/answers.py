@@ -1,16 +1,21 @@
 """Checking answers and proofs: an answer is compared without being shown, so a prediction stays one."""
 
+import math
 import numbers
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from attnlib.exercises.engine.attempts import is_blank
-from attnlib.exercises.engine.model import AnswerExercise, ProofExercise
+from attnlib.exercises.engine.model import MOST_RIVALS, AnswerExercise, ProofExercise
 from attnlib.exercises.engine.results import Result, result
 from attnlib.exercises.engine.tables import number
 
 IN_PER_CENT = "in per cent"
+INFINITE = ("infinity", "infinite", "infinitely many", "∞")  # "inf" is a number as it is
+CLOSE = 0.02  # of the answer: so near is called close, where it is not near enough
 NEAR = 0.05  # of a mistake's largest number: so near must an answer be to it, however wide the reach of the right one
 
 
@@ -25,7 +30,7 @@ def grade_answer(exercise: AnswerExercise, answer: Any) -> Result:
         return result(exercise.id, "wrong", objection)
     if agrees(exercise, answer, exercise.value):
         more = f'`solution("{exercise.id}")` tells why.' if exercise.commentary else ""
-        return result(exercise.id, "passed", f"You said {said(answer)}. {more}".strip())
+        return result(exercise.id, "passed", f"You said {shown(answer)}. {more}".strip())
     fits = [
         mistake
         for mistake in exercise.mistakes
@@ -35,12 +40,17 @@ def grade_answer(exercise: AnswerExercise, answer: Any) -> Result:
         )
     ]
     stuck = f'Stuck? `hint("{exercise.id}")`'
+    if 1 < len(fits) <= MOST_RIVALS:
+        names = " or ".join(f"**{mistake.name}**" for mistake in fits)
+        known = f"You said {shown(answer)}. Either of these gives that: {names}."
+        texts = [f"{i}. {mistake.sentence}" for i, mistake in enumerate(fits, 1)]
+        return result(exercise.id, "wrong", known, *texts, stuck, named=[mistake.name for mistake in fits])
     if len(fits) == 1:
-        known = f"You said {said(answer)}. That is what this gives: **{fits[0].name}**."
+        known = f"You said {shown(answer)}. That is what this gives: **{fits[0].name}**."
         return result(exercise.id, "wrong", known, fits[0].sentence, stuck, named=[fits[0].name])
     if is_in_per_cent(exercise, answer):
         known = (
-            f"You said {said(answer)}. That is the right number, {IN_PER_CENT}; asked is the number itself."
+            f"You said {shown(answer)}. That is the right number, {IN_PER_CENT}; the number itself is wanted."
         )
         return result(exercise.id, "wrong", known, stuck, named=[IN_PER_CENT])
     return result(exercise.id, "wrong", where_wrong(exercise, answer), stuck)
@@ -67,11 +77,11 @@ def not_comparable(exercise: AnswerExercise, answer: Any) -> str | None:
         return (
             None
             if tidy(answer) in map(tidy, exercise.choices)
-            else f"You said {said(answer)}. {asked(exercise)}"
+            else f"You said {shown(answer)}. {asked(exercise)}"
         )
     array = as_numbers(answer)
     if array is None:
-        return f"You said {said(answer)}, which is no number. {asked(exercise)}"
+        return f"You said {shown(answer)}, which is no number. {asked(exercise)}"
     if array.shape != np.shape(exercise.value):
         kind = f"an array of shape {array.shape}" if array.ndim else "one number"
         return f"You gave {kind}. {asked(exercise)}"
@@ -101,17 +111,27 @@ def is_near(answer: Any, form: Any) -> bool:
 
 
 def is_in_per_cent(exercise: AnswerExercise, answer: Any) -> bool:
-    """Whether a share was asked for, and this is it a hundred times as large."""
+    """Whether the answer is a share, and this is it a hundred times as large."""
     yours, share = as_numbers(answer), as_numbers(exercise.value)
     if exercise.choices or yours is None or share is None or yours.ndim or share.ndim or not 0 < share < 1:
         return False
     return bool(abs(yours / 100 - share) <= exercise.within)
 
 
+def is_close(exercise: AnswerExercise, answer: Any) -> bool:
+    """Whether a number is nearly right."""
+    if exercise.choices or np.ndim(exercise.value):
+        return False
+    yours, wanted = as_numbers(answer), as_numbers(exercise.value)
+    return bool(yours is not None and wanted is not None and abs(yours - wanted) <= CLOSE * abs(wanted))
+
+
 def where_wrong(exercise: AnswerExercise, answer: Any) -> str:
-    """The place of the first wrong number of an array; the right number is not told."""
+    """The index of the first wrong number of an array; the right number is not shown."""
     if exercise.choices or not np.ndim(exercise.value):
-        return f"You said {said(answer)}. That is not it."
+        if is_close(exercise, answer):
+            return f"Close: {shown(answer)} is near, and it should be right to {number(exercise.within)}."
+        return f"You said {shown(answer)}. That is not it."
     yours, wanted = as_numbers(answer), as_numbers(exercise.value)
     assert yours is not None and wanted is not None
     wrong = ~np.isclose(yours, wanted, rtol=0, atol=exercise.within)
@@ -121,9 +141,9 @@ def where_wrong(exercise: AnswerExercise, answer: Any) -> str:
 
 
 def as_numbers(value: Any) -> np.ndarray | None:
-    """Numbers as a float array, also from text such as "8"; None for anything else."""
+    """Numbers as a float array, also from text such as "8" or "infinitely many"; None for anything else."""
     try:
-        return np.asarray(value, dtype=float)
+        return np.asarray(math.inf if tidy(value) in INFINITE else value, dtype=float)
     except (TypeError, ValueError, OverflowError):  # no number, or one that no float can hold
         return None
 
@@ -133,7 +153,10 @@ def tidy(choice: Any) -> str:
     return str(choice).strip().strip(".").lower()
 
 
-def said(answer: Any) -> str:
+def shown(answer: Any) -> str:
+    """The answer as it is repeated; a fraction as the number that it is."""
+    if isinstance(answer, Fraction | Decimal):
+        answer = float(answer)
     return number(answer) if isinstance(answer, numbers.Real) else repr(answer)
 
 

@@ -1,4 +1,4 @@
-"""Whether something was attempted at all: a stub, in the learner's cell, is no wrong answer."""
+"""Whether something was attempted at all, and can be called: a stub, in the learner's cell, is no wrong answer."""
 
 import ast
 import contextlib
@@ -56,6 +56,25 @@ def syntax(source: str) -> str:
     body = getattr(definition, "body", [])
     documented = isinstance(definition, ast.FunctionDef) and ast.get_docstring(definition) is not None
     return ast.dump(ast.Module(body[documented:] if isinstance(body, list) else [], type_ignores=[]))
+
+
+def not_usable(function: Any, solution: Callable[..., Any], arguments: tuple[Any, ...]) -> str | None:
+    """Why the answer cannot be called as the solution is called, with these arguments; None if it can."""
+    if not callable(function):
+        kind = type(function).__name__
+        return f"`check` wants the function itself, `{solution.__name__}`, not a result of it; got {kind}."
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some built-in functions have no signature
+        return None
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        wanted = ", ".join(inspect.signature(solution).parameters)
+        count = f"{len(arguments)} argument{'s' * (len(arguments) != 1)}"
+        name = getattr(function, "__name__", "it")
+        return f"Your function is called with {count}, `({wanted})`; yours is `{name}{signature}`."
+    return None
 
 
 def has_blank_left(function: Any) -> bool:

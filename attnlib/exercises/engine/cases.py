@@ -1,13 +1,29 @@
-"""The cases of an exercise, and what the right answer does on each of them."""
+"""The cases of an exercise, what the right answer does on each of them, and how an answer compares with that."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from attnlib.exercises.engine import derived_cases
 from attnlib.exercises.engine.model import CodeExercise
 from attnlib.exercises.engine.outcomes import Outcome, observe, same
+
+
+class Compared(NamedTuple):
+    """The outcomes of an answer, and how they compare with the right ones."""
+
+    outcomes: Sequence[Outcome]
+    right: bool  # on every case
+    changes_arguments: bool
+    tells: bool  # wrong in a way that is hardly chance
+    tells_in_finite_numbers: bool
+    nonfinite: bool  # nan or inf where a finite number is right
+    in_type_only: bool  # ones and zeros for True and False
+    order: list[
+        int
+    ]  # the numbers of the cases, wrong ones with results first: most explanations are out after one
 
 
 class Cases:
@@ -17,19 +33,36 @@ class Cases:
     """
 
     def __init__(self, exercise: CodeExercise) -> None:
-        own = dict(exercise.cases(np.random.default_rng(exercise.seed)))
-        self.labelled = own | derived_cases.made(exercise, own)
+        rights, written = exercise.right_answers, exercise.written_cases()
+        self.labelled = written | derived_cases.made(exercise, rights, written)
         self.arguments: tuple[tuple, ...] = tuple(self.labelled.values())
         self.tolerances = tuple(derived_cases.tolerance(exercise, one) for one in self.arguments)
         self.expected = tuple(observe(exercise.solution, arguments) for arguments in self.arguments)
 
+    def compared(self, outcomes: Sequence[Outcome]) -> Compared:
+        """All that the outcomes of an answer tell beside the right ones."""
+        wrong = list(self.differing(outcomes, self.expected))
+        ran = [got.kind != "error" for got in outcomes]
+        pairs = list(zip(outcomes, self.expected, strict=True))
+        return Compared(
+            outcomes,
+            right=not any(wrong),
+            changes_arguments=any(got.changed for got in outcomes),
+            tells=self.tell(outcomes),
+            tells_in_finite_numbers=self.tell(outcomes, finite=True),
+            nonfinite=any(got.kind != "error" and want.finite and not got.finite for got, want in pairs),
+            in_type_only=differ_in_type_only(pairs),
+            order=sorted(range(len(wrong)), key=lambda i: not (wrong[i] and ran[i])),
+        )
+
+    def differing(self, ours: Sequence[Outcome], theirs: Sequence[Outcome]) -> Iterator[bool]:
+        """For each case, whether two functions do different things."""
+        for one, other, tolerance in zip(ours, theirs, self.tolerances, strict=True):
+            yield not same(one, other, *tolerance)
+
     def agree(self, ours: Sequence[Outcome], theirs: Sequence[Outcome]) -> bool:
         """Whether two functions do the same on every case."""
-        triples = zip(ours, theirs, self.tolerances, strict=True)
-        return all(same(one, other, *tolerance) for one, other, tolerance in triples)
-
-    def are_right(self, outcomes: Sequence[Outcome]) -> bool:
-        return self.agree(outcomes, self.expected)
+        return not any(self.differing(ours, theirs))
 
     def tell(self, outcomes: Sequence[Outcome], finite: bool = False) -> bool:
         """Whether these outcomes are wrong in a way that is hardly chance; `finite`: nan and inf tell nothing."""
@@ -47,17 +80,11 @@ class Cases:
                 )
         return len(numbers) > 1
 
-    def most_telling_first(self, outcomes: Sequence[Outcome]) -> list[int]:
-        """The numbers of the cases, wrong ones with results first: most explanations are out after one."""
-        rows = zip(outcomes, self.expected, self.tolerances, strict=True)
-        wrong = [got.kind != "error" and not same(got, want, *tolerance) for got, want, tolerance in rows]
-        return sorted(range(len(wrong)), key=lambda i: not wrong[i])
 
-    def differ_in_type_only(self, outcomes: Sequence[Outcome]) -> bool:
-        """Whether the numbers are right, and only of another type: ones and zeros for True and False."""
-        rows = zip(outcomes, self.expected, strict=True)
-        pairs = [pair for got, want in rows for pair in zip(got.arrays, want.arrays, strict=False)]
-        return len(pairs) > 0 and all(np.array_equal(a.astype(float), b.astype(float)) for a, b in pairs)
+def differ_in_type_only(pairs: Sequence[tuple[Outcome, Outcome]]) -> bool:
+    """Whether all numbers are right, and only of another type."""
+    arrays = [pair for got, want in pairs for pair in zip(got.arrays, want.arrays, strict=False)]
+    return len(arrays) > 0 and all(np.array_equal(a.astype(float), b.astype(float)) for a, b in arrays)
 
 
 @functools.cache

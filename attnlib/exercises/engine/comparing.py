@@ -1,7 +1,6 @@
 """What is wrong with one outcome, in words that show before they judge."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -10,13 +9,13 @@ from attnlib.exercises.engine.results import Code, Part
 from attnlib.exercises.engine.tables import SideBySide, number
 
 NEAR = 1e-3  # of the largest number
-# Told in this order.
+# Reported in this order.
 ERROR, KIND, SHAPE, DTYPE, NONFINITE, VALUE, CHANGED = range(7)
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """How an outcome differs from the expected one; a smaller stage is told first."""
+    """How an outcome differs from the expected one; a smaller stage is reported first."""
 
     stage: int
     parts: tuple[Part, ...]
@@ -55,7 +54,7 @@ def wrong_numbers(name: str, a: np.ndarray, b: np.ndarray, rtol: float, atol: fl
     if lost.any():
         where = tuple(int(i) for i in np.argwhere(lost)[0])
         place = f", first at [{', '.join(map(str, where))}]" if where else ""
-        count = f"in {lost.sum()} of {lost.size} places" if lost.size > 1 else ""
+        count = f"in {lost.sum()} of {lost.size} entries" if lost.size > 1 else ""
         text = f"{name} is {number(a[where])} {count}".rstrip() + f"{place}."
         return Trouble(NONFINITE, (text,), SideBySide(a, b, lost))
     return Trouble(VALUE, (f"{name} differs. {figure.difference}",), figure)
@@ -83,22 +82,3 @@ def result_names(count: int, labels: tuple[str, ...]) -> list[str]:
     if count == 1:
         return ["Your result"]
     return [f"Your {labels[i]}" if labels else f"Result {i + 1} of {count}" for i in range(count)]
-
-
-def shapes(arguments: tuple[Any, ...], names: list[str]) -> str:
-    """The arguments of a case in short: name and shape, or the value where there is no shape.
-
-    >>> shapes((np.zeros((2, 3)), 4), ["S", "k"])
-    'S (2, 3), k = 4'
-    """
-    texts = []
-    for i, argument in enumerate(arguments):
-        name = names[i] if i < len(names) else f"argument {i + 1}"
-        if hasattr(argument, "shape"):
-            kind = "" if str(argument.dtype).endswith(("float64", "bool", "int64")) else f" {argument.dtype}"
-            texts.append(f"{name} {tuple(argument.shape)}{kind}")
-        elif isinstance(argument, bool | int | float | str | None):
-            texts.append(f"{name} = {argument!r}")
-        else:
-            texts.append(name)
-    return ", ".join(texts)

@@ -1,7 +1,7 @@
 """From the file of an exercise to the exercise: the docstring is what a learner reads, the first function the solution.
 
 The docstring has a title, a line such as `write · ★ · 8 min · 01-foundations/4-softmax-and-scale · after
-foundations.softmax`, the task, three numbered hints, and what is said once it is solved. Names in capitals are the
+foundations.softmax`, the task, three numbered hints, and what is shown once it is solved. Names in capitals are the
 fields of `Exercise`.
 """
 
@@ -39,7 +39,7 @@ def defined(module: ModuleType) -> Exercise:
     """The exercise that a module defines; its path is its id."""
     chapter, name = module.__name__.split(".")[-2:]
     id = f"{chapter}.{name}".replace("_", "-")
-    fields = told(id, module.__doc__ or "")
+    fields = texts_of(id, module.__doc__ or "")
     fields |= {field.lower(): getattr(module, field) for field in FIELDS if hasattr(module, field)}
     if fields["kind"] in CODE_KINDS:
         check_forms(id, fields)
@@ -51,8 +51,8 @@ def defined(module: ModuleType) -> Exercise:
     return AnswerExercise(id=id, answer=getattr(module, "answer", None), **fields)
 
 
-def told(id: str, docstring: str) -> dict[str, Any]:
-    """What the docstring says: title, kind, level, minutes, page, prerequisites, task, hints, commentary."""
+def texts_of(id: str, docstring: str) -> dict[str, Any]:
+    """What is in the docstring: title, kind, level, minutes, page, prerequisites, task, hints, commentary."""
     title, head, *paragraphs = [
         " ".join(part.split()) for part in re.split(r"\n\s*\n|\n(?=\d\. )", docstring)
     ]

@@ -1,11 +1,11 @@
 """Cases that catch: made from the cases of an exercise by rule, wherever all right answers agree on them.
 
-Numbers of a row far apart, rows far apart, ties, parallel and zero rows, two scales in one array, one place only.
+Numbers of a row far apart, rows far apart, ties, parallel and zero rows, two scales in one array, axes of length one.
 A case is made only from arrays of free numbers: weights, masks, indices and sizes stay as they are. Numbers stay
-moderate: what the exercise asks of large ones is a case of its own.
+moderate: large ones, where an exercise needs them, are in a case of its file.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,29 +57,35 @@ TRAPS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-def made(exercise: CodeExercise, own: Mapping[str, tuple]) -> dict[str, tuple]:
+def made(
+    exercise: CodeExercise, rights: Sequence[Callable[..., Any]], written: Mapping[str, tuple]
+) -> dict[str, tuple]:
     """The traps of an exercise by name, each with its arguments; those on which right answers part are left out."""
-    rights = right_answers(exercise)
+    plain = [arguments for arguments in written.values() if small(arguments)][:2]
     found: dict[str, tuple] = {}
-    plain = [arguments for arguments in own.values() if small(arguments)]
-    for name, change in TRAPS.items():
-        for arguments in plain[:2]:
-            changed = tuple(change(one) if free(one) else one for one in arguments)
-            if differs(changed, arguments) and agreed(exercise, rights, changed):
-                found[PREFIX + name] = changed
-                break
-    for arguments in plain[:2]:
-        for size in sizes(arguments):
-            changed = tuple(cut(one, size) for one in arguments)
-            name = f"{PREFIX}an axis of length {size} cut down to one"
-            if name not in found and agreed(exercise, rights, changed):
-                found[name] = changed
+    for name, arguments in [*changed(plain), *cut_down(plain)]:
+        if name not in found and agreed(exercise, rights, arguments):
+            found[name] = arguments
     return found
 
 
-def right_answers(exercise: CodeExercise) -> list[Callable[..., Any]]:
-    found = [exercise.solution, *(exercise.with_mistakes(variant) for variant in exercise.variants)]
-    return [one for one in found if one is not None]
+def changed(plain: list[tuple]) -> Iterator[tuple[str, tuple]]:
+    """The cases with other numbers."""
+    for name, change in TRAPS.items():
+        for arguments in plain:
+            others = tuple(change(one) if free(one) else one for one in arguments)
+            if differs(others, arguments):
+                yield PREFIX + name, others
+
+
+def cut_down(plain: list[tuple]) -> Iterator[tuple[str, tuple]]:
+    """The cases with all axes of one length cut down."""
+    for arguments in plain:
+        for size in sizes(arguments):
+            yield (
+                f"{PREFIX}an axis of length {size} cut down to one",
+                tuple(cut(one, size) for one in arguments),
+            )
 
 
 def free(one: Any) -> bool:
@@ -98,7 +104,7 @@ def sizes(arguments: tuple) -> list[int]:
     """The lengths of axes of which all but the first may be cut off: no length that another is a multiple of."""
     arrays = [one for one in arguments if isinstance(one, np.ndarray)]
     if any(one.dtype.kind in "iu" or is_weights(one) for one in arrays):
-        return []  # an index would point nowhere, and weights would no longer sum to one
+        return []  # an index would be out of range, and weights would no longer sum to one
     numbers = {one for one in arguments if type(one) is int}
     lengths = {n for one in arrays for n in one.shape} | numbers
     return sorted(
@@ -114,7 +120,7 @@ def is_weights(one: np.ndarray) -> bool:
 
 
 def cut(one: Any, size: int) -> Any:
-    """An array with all axes of this length cut down to the first place; a whole number of that size becomes one."""
+    """An array with all axes of this length cut down to the first entry; a whole number of that size becomes one."""
     if isinstance(one, np.ndarray):
         return one[tuple(slice(0, 1) if n == size else slice(None) for n in one.shape)].copy()
     return 1 if type(one) is int and one == size else one
@@ -126,14 +132,14 @@ def differs(some: tuple, others: tuple) -> bool:
     )
 
 
-def agreed(exercise: CodeExercise, rights: list[Callable[..., Any]], arguments: tuple) -> bool:
+def agreed(exercise: CodeExercise, rights: Sequence[Callable[..., Any]], arguments: tuple) -> bool:
     """Whether all right answers give the same finite numbers."""
-    with np.errstate(all="ignore"):
-        first, *others = [observe(right, arguments) for right in rights]
-    if first.kind == "error" or not first.arrays or not all(usable(one) for one in first.arrays):
-        return False
     limits = tolerance(exercise, arguments)
-    return all(same(first, other, *limits) for other in others) and obeyed(exercise, arguments)
+    with np.errstate(all="ignore"):
+        first, *others = [observe(right, arguments, traced=False) for right in rights]
+    return (
+        first.finite and all(same(first, other, *limits) for other in others) and obeyed(exercise, arguments)
+    )
 
 
 def obeyed(exercise: CodeExercise, arguments: tuple) -> bool:
@@ -145,12 +151,8 @@ def obeyed(exercise: CodeExercise, arguments: tuple) -> bool:
         return False
 
 
-def usable(one: np.ndarray) -> bool:
-    return bool(one.size) and bool(np.isfinite(one.astype(float)).all())
-
-
 def tolerance(exercise: CodeExercise, arguments: tuple) -> tuple[float, float]:
-    """rtol and atol of a case: float32 in, no more exact out; at scores of 1e9 the last place is worth 1e-7."""
+    """rtol and atol of a case: float32 in, no more exact out; at scores of 1e9 the last digit is worth 1e-7."""
     rtol, atol = exercise.rtol, exercise.atol
     arrays = [
         one

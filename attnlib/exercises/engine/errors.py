@@ -10,11 +10,11 @@ MOST_FRAMES = 4
 
 
 class Raised(NamedTuple):
-    """What is told of an error: its type, its last line, and where in the learner's code it came up."""
+    """An error: its type, its last line, and where in the learner's code it came up."""
 
     kind: str
-    last: str
-    trace: str
+    last: str = ""
+    trace: str = ""
 
 
 def raised(error: BaseException) -> Raised:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from attnlib.exercises.engine import child_process
 from attnlib.exercises.engine.cases import cases_of
 from attnlib.exercises.engine.model import CodeExercise
 from attnlib.exercises.engine.outcomes import Outcome, adapted, observe, same
@@ -30,6 +31,23 @@ def tried_in_this_process(
     """What the function did in this process; `step` is called after each case."""
     evidence = Evidence()
     return evidence, run(lambda prints: gather(exercise, function, evidence, prints, step), seconds)
+
+
+def tried_here(
+    exercise: CodeExercise, function: Any, seconds: float, memory: int | None
+) -> tuple[Evidence, Ran]:
+    """What the function did, seen in a child process where one can be had, in this process elsewhere."""
+    if not child_process.available(exercise.needs):
+        return tried_in_this_process(exercise, function, seconds)
+
+    def job(step: Callable[[], None]) -> tuple[Evidence, Ran]:
+        return tried_in_this_process(exercise, function, seconds, step=step)
+
+    came = child_process.run_in_child(job, seconds, memory)
+    if came.value is not None:
+        return came.value
+    evidence = Evidence(outcomes=list(cases_of(exercise).expected[: came.steps]))
+    return evidence, Ran(stopped=came.ended, died=came.died)
 
 
 def gather(

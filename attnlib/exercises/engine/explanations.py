@@ -7,30 +7,31 @@ from typing import Any
 import numpy as np
 
 from attnlib.exercises.engine.cases import Cases
+from attnlib.exercises.engine.generator.generated import Generated
 from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.engine.outcomes import Outcome, close, observe, same
 
+Named = Mistake | Generated
 LOOKED_AT = 16  # numbers of an array that are compared for many explanations at once
 
 
 @dataclass(eq=False)
 class Explanation:
-    """One mistake, or two together, and a function that makes them; it runs on a case when it is asked for it."""
+    """One mistake, or two together, and a function that makes them; it runs on a case when the outcome is needed."""
 
-    mistakes: tuple[Mistake, ...]
+    mistakes: tuple[Any, ...]  # of the exercise's file, or generated: `Named`
     function: Callable[..., Any]
     cases: Cases
     weak: bool = False  # a generated one that is named only where no other fits
     seen: dict[int, Outcome] = field(default_factory=dict)
 
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset(mistake.name for mistake in self.mistakes)
+    def __post_init__(self) -> None:
+        self.names = frozenset(mistake.name for mistake in self.mistakes)
 
     def outcome(self, i: int) -> Outcome:
         if i not in self.seen:
-            with np.errstate(all="ignore"):  # what is kept must not depend on who asked first
-                self.seen[i] = observe(self.function, self.cases.arguments[i])
+            with np.errstate(all="ignore"):  # what is kept must not depend on the caller's settings
+                self.seen[i] = observe(self.function, self.cases.arguments[i], traced=False)
         return self.seen[i]
 
     @property
@@ -47,7 +48,7 @@ class Group:
 
 
 class Explanations:
-    """Explanations in their order, with a table of what they do on each case that was asked about."""
+    """Explanations in their order, with a table of what they do on each case that was looked at."""
 
     def __init__(self, cases: Cases, listed: Iterable[Explanation]) -> None:
         self.cases, self.listed = cases, tuple(listed)

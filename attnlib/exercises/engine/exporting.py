@@ -59,5 +59,13 @@ def start_of(one: Exercise) -> str:
     if isinstance(one, CodeExercise):
         return f'{head}{one.preamble}\nfrom attnlib.exercises import exercise\n\n\n@exercise("{one.id}")\n{one.stub}'
     choices = "".join(f'# "{choice}"\n' for choice in one.choices) if isinstance(one, AnswerExercise) else ""
-    asked = f"# One of these:\n{choices}" if choices else ""
-    return f'{head}from attnlib.exercises import check\n\n{asked}check("{one.id}", ...)\n'
+    wanted = f"# One of these:\n{choices}" if choices else precision(one)
+    return f'{head}from attnlib.exercises import check\n\n{wanted}check("{one.id}", ...)\n'
+
+
+def precision(one: Exercise) -> str:
+    """How near a number has to be, as a comment."""
+    if not isinstance(one, AnswerExercise) or one.value is None:
+        return ""
+    kind = "Numbers" if np.ndim(one.value) else "A number"
+    return f"# {kind}, right to {one.within:g}.\n"

@@ -93,7 +93,7 @@ def hint(id: str, n: int | None = None) -> Note:
 
 @shown_if_dropped
 def solution(id: str, confirm: bool = False) -> Note:
-    """One way to solve it, and why; asks first if you have not tried."""
+    """One way to solve it, and why; warns first if you have not tried."""
     one = find(id, "solution")
     if not (confirm or store.load().get(id, store.EMPTY)["attempts"]):
         ask = f'You have not tried **{id}** yet. `hint("{id}")` helps; `solution("{id}", confirm=True)` shows it.'

@@ -9,11 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from attnlib.exercises.engine.source_edits import NoSuchText, compiled, edited, source_of, with_mistakes
+from attnlib.exercises.engine.source_edits import (
+    NoSuchText,
+    compiled,
+    edited,
+    head_of,
+    source_of,
+    with_mistakes,
+)
 
 CODE_KINDS = ("write", "fill", "repair")
 ANSWER_KINDS = ("predict", "by hand", "explore")
 GIVEN = ("softmax", "attention")  # what a task may say is there: attnlib.exercises.kit.given
+MOST_RIVALS = 3  # more causes than these for the same numbers, and none is named
 KINDS = (*CODE_KINDS, *ANSWER_KINDS, "prove")
 
 
@@ -107,6 +115,16 @@ class CodeExercise(Exercise):
         return source_of(self.solution)
 
     @functools.cached_property
+    def right_answers(self) -> tuple[Callable[..., Any], ...]:
+        """The solution, and each variant that applies."""
+        variants = (self.with_mistakes(variant) for variant in self.variants)
+        return (self.solution, *(one for one in variants if one is not None))
+
+    def written_cases(self) -> dict[str, tuple[Any, ...]]:
+        """The cases of the exercise's file, always the same ones."""
+        return dict(self.cases(np.random.default_rng(self.seed)))
+
+    @functools.cached_property
     def stub(self) -> str:
         """The code that the learner starts from."""
         if self.kind == "fill":
@@ -140,10 +158,7 @@ class CodeExercise(Exercise):
         if len(forms) == 1 and callable(forms[0]):
             return forms[0]
         source = with_mistakes(self.solution, forms)
-        return None if source is None else self.compile(source, "mistakes")
-
-    def compile(self, source: str, label: str) -> Callable[..., Any]:
-        return compiled(source, self.solution, f"{self.id}: {label}")
+        return None if source is None else compiled(source, self.solution, f"{self.id}: mistakes")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -178,13 +193,3 @@ class ProofExercise(Exercise):
     @property
     def model_answer(self) -> str:
         return self.proof
-
-
-def head_of(source: str) -> str:
-    """The signature and docstring of the one function in the source."""
-    function = ast.parse(source).body[0]
-    assert isinstance(function, ast.FunctionDef)
-    first = function.body[0]
-    has_docstring = ast.get_docstring(function) is not None
-    last_line = first.end_lineno if has_docstring else first.lineno - 1
-    return "".join(source.splitlines(keepends=True)[:last_line])

@@ -24,16 +24,27 @@ class Outcome:
     notes: tuple[str, ...] = ()  # what was made of it before it was compared
     value: Any = None  # what came, where it is neither an array nor a tensor
 
+    @property
+    def finite(self) -> bool:
+        """Whether there are numbers, and all of them are finite."""
+        return bool(self.arrays) and all(
+            one.size > 0 and bool(np.isfinite(one.astype(float)).all()) for one in self.arrays
+        )
 
-def observe(function: Callable[..., Any], arguments: Sequence[Any]) -> Outcome:
-    """Call the function on copies of the arguments and note all that can be seen from outside."""
+
+def observe(function: Callable[..., Any], arguments: Sequence[Any], traced: bool = True) -> Outcome:
+    """Call the function on copies of the arguments and note all that can be seen from outside.
+
+    `traced`: an error is noted with its lines, which takes longer than most answers.
+    """
     mine = [copy.deepcopy(argument) for argument in arguments]
     try:
         value = function(*mine)
     except Halt:
         raise
     except BaseException as error:  # also SystemExit: a learner's exit() must not end the session
-        return Outcome("error", error=raised(error), changed=changes(arguments, mine))
+        seen = raised(error) if traced else Raised(type(error).__name__)
+        return Outcome("error", error=seen, changed=changes(arguments, mine))
     kind, arrays = taken_apart(value)
     loose = value if isinstance(value, list | tuple) or (kind == "array" and np.ndim(value)) else None
     return Outcome(kind, arrays, changed=changes(arguments, mine), value=loose)
@@ -62,7 +73,7 @@ def taken_apart(value: Any) -> tuple[str, tuple[np.ndarray, ...]]:
 
 
 def is_tensor(value: Any) -> bool:
-    """A torch tensor, told without importing torch."""
+    """A torch tensor, recognised without importing torch."""
     return type(value).__module__.startswith("torch") and hasattr(value, "detach")
 
 

@@ -1,4 +1,4 @@
-"""All exercises: each is a module of `attnlib/exercises/<chapter>/`, loaded when it is first asked for.
+"""All exercises: each is a module of `attnlib/exercises/<chapter>/`, loaded when it is first needed.
 
 A folder is a chapter if its `__init__.py` says which, `CHAPTER = "5 · Training"`, and if it has an exercise.
 """

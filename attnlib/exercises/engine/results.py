@@ -1,4 +1,4 @@
-"""What `check`, `hint`, `progress` and their kin hand back: text with a little structure, rich where possible."""
+"""What `check`, `hint`, `progress` and the like return: text with a little structure, rich where possible."""
 
 import re
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 The code runs in a thread of its own, so the limit holds in Jupyter, in a plain shell and on systems without signals.
 After the limit an exception is raised inside that thread, which ends a loop written in Python. One call into compiled
 code that never comes back, such as `sum(range(10**15))`, can be ended only in a child process (`child_process`), where
-one can be had; elsewhere the thread is left behind, and the message says so.
+one can be had; elsewhere the thread is left running, and the message says so.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from attnlib.exercises.engine.session_state import restored
 
 TIME_LIMIT = 10.0
 LONGEST_PRINT = 2000
-# Files under these places are not the learner's.
+# Files under these folders are not the learner's.
 LIBRARIES = (
     str(Path(__file__).parents[1]),
     str(Path(threading.__file__).parent),
@@ -39,7 +39,7 @@ class Halt(BaseException):
 
 @dataclass
 class Ran:
-    """What came of running a job: its value, or the place where it was stopped."""
+    """What came of running a job: its value, or the line where it was stopped."""
 
     value: Any = None
     printed: str = ""
@@ -98,7 +98,7 @@ def end(thread: threading.Thread, patience: float = 1.0) -> bool:
 
 
 def where_is(thread: threading.Thread) -> str:
-    """The learner's line that the thread is in, with its number, if it can be told."""
+    """The learner's line that the thread is in, with its number, if it is known."""
     frame = sys._current_frames().get(thread.ident or 0)
     while frame is not None and not is_learners(frame):
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""What the session has set does not reach the engine, and what an answer sets does not stay behind.
+"""What the session has set does not reach the engine, and what an answer sets does not stay.
 
 `pristine` is for the engine's own code: expected values are computed with the NumPy that was imported, no trap for
 floating point errors, and gradients on. `restored` is for a learner's code: whatever it changes is put back.

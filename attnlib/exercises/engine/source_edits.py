@@ -21,13 +21,23 @@ COMMON = {"math": math, "np": np}  # what an edit may use, whether or not the so
 
 
 class NoSuchText(ValueError):
-    """An edit asks to replace a text that the source does not contain."""
+    """An edit replaces a text that the source does not contain."""
 
 
 @functools.cache
 def source_of(function: Callable[..., Any]) -> str:
     """The source of a function, without indentation."""
     return textwrap.dedent(inspect.getsource(inspect.unwrap(function))).rstrip() + "\n"
+
+
+def head_of(source: str) -> str:
+    """The signature and docstring of the one function in the source."""
+    function = ast.parse(source).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    first = function.body[0]
+    has_docstring = ast.get_docstring(function) is not None
+    last_line = first.end_lineno if has_docstring else first.lineno - 1
+    return "".join(source.splitlines(keepends=True)[:last_line])
 
 
 def edited(source: str, edit: Mapping[str, str]) -> str:

@@ -1,9 +1,9 @@
 """The learner's progress: one small JSON file, replaced as a whole, so that no crash can leave half of it.
 
-It lies in the user's data directory; the environment variable ATTNLIB_PROGRESS names another file, or is "off". Whoever
-writes locks it first, so several notebooks at once lose nothing. Where nothing can be written, progress lasts as long
-as the session, and that is said once. A file that makes no sense is set aside, not overwritten. The book's pages save
-the same records (book/_static/progress.js), with what was read and predicted beside them; that is left as it is.
+It lies in the user's data directory; the environment variable ATTNLIB_PROGRESS names another file, or is "off". It is
+locked before it is written, so several notebooks at once lose nothing. Where nothing can be written, progress lasts as
+long as the session, and a notice appears once. A file that makes no sense is set aside, not overwritten. The book's
+pages save the same records (book/_static/progress.js), with what was read and predicted; that is left as it is.
 """
 
 import base64
@@ -22,10 +22,10 @@ VERSION = 1
 EMPTY: dict[str, Any] = {"attempts": 0, "passed": False, "hints": 0, "solution": False}
 _memory: dict[str, dict[str, Any]] = {}  # what this session knows and could not write
 _notices: list[str] = []
-_said: set[str] = set()
+_shown: set[str] = set()
 _here = threading.RLock()
 _held: list[bool] = []  # one entry for each level of `locked` that this thread is in
-_chosen: list[Path] = []  # a place chosen in this session, such as Drive
+_chosen: list[Path] = []  # a folder chosen in this session, such as Drive
 
 
 def place() -> Path | None:
@@ -112,7 +112,7 @@ def set_aside(path: Path) -> None:
 
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
-    """Nobody else writes meanwhile, in this session or another; without a lock where the system has none."""
+    """No other process writes meanwhile, in this session or another; without a lock where the system has none."""
     path = place()
     with _here, contextlib.ExitStack() as stack:
         if path is not None and not _held:
@@ -127,7 +127,7 @@ def locked() -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """A lock on the folder itself leaves no file behind; Windows has none, so a file next to it serves there."""
+    """A lock on the folder itself leaves no file; Windows has none, so a file next to it serves there."""
     if sys.platform == "win32":
         import msvcrt
 
@@ -236,13 +236,13 @@ def is_newer(path: Path) -> bool:
 
 def notify(text: str) -> None:
     """Keep a sentence for the learner, the first time it comes up."""
-    if text not in _said:
-        _said.add(text)
+    if text not in _shown:
+        _shown.add(text)
         _notices.append(text)
 
 
 def notices() -> list[str]:
-    """What the learner should be told, once."""
+    """What the learner should read, once."""
     texts = _notices.copy()
     _notices.clear()
     return texts

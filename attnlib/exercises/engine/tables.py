@@ -1,4 +1,4 @@
-"""Two arrays side by side, with the first place where they differ marked: as text and as HTML."""
+"""Two arrays side by side, with the first difference marked: as text and as HTML."""
 
 from dataclasses import dataclass
 from html import escape
@@ -24,15 +24,15 @@ class SideBySide:
 
     @property
     def difference(self) -> str:
-        """One line that tells the first difference."""
+        """One line with the first difference."""
         yours, expected = self.yours[self.first], self.expected[self.first]
         digits = next((n for n in range(4, 17) if f"{yours:.{n}g}" != f"{expected:.{n}g}"), 17)
-        place = f"At [{', '.join(map(str, self.first))}]" if self.first else "Your result"
+        marked = f"At [{', '.join(map(str, self.first))}]" if self.first else "Your result"
         is_or_are = "yours is" if self.first else "is"
-        return f"{place} {is_or_are} {number(yours, digits)}, expected {number(expected, digits)}."
+        return f"{marked} {is_or_are} {number(yours, digits)}, expected {number(expected, digits)}."
 
     def window(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int], str]:
-        """The part to show: yours, expected, differences (all matrices), the marked place in it, and its name."""
+        """The part to show: yours, expected, differences (all matrices), the marked entry in it, and its name."""
         *leading, row, column = (0, 0, *self.first)[-max(2, len(self.first)) :]
         shape = (1,) * max(0, 2 - self.yours.ndim) + self.yours.shape
         top, left = start(row, shape[-2], MOST_ROWS), start(column, shape[-1], MOST_COLUMNS)
@@ -45,8 +45,8 @@ class SideBySide:
         return parts[0], parts[1], parts[2], (row - top, column - left), name
 
     def __str__(self) -> str:
-        yours, expected, _, place, name = self.window()
-        left = block(yours, place)
+        yours, expected, _, marked, name = self.window()
+        left = block(yours, marked)
         right = block(expected, None)
         titles = [f"yours{name}", f"expected{name}"]
         width = max(len(titles[0]), *map(len, left)) + 4
@@ -54,16 +54,16 @@ class SideBySide:
         return "\n".join("  " + line.rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
-        yours, expected, differs, place, name = self.window()
+        yours, expected, differs, marked, name = self.window()
         tables = [
-            html_table(f"yours{name}", yours, differs, place),
+            html_table(f"yours{name}", yours, differs, marked),
             html_table(f"expected{name}", expected, np.zeros_like(differs), None),
         ]
         return f'<div style="display:flex;flex-wrap:wrap;gap:2em">{"".join(tables)}</div>'
 
 
 def start(index: int, length: int, most: int) -> int:
-    """Where a window of `most` places begins, so that it holds the index."""
+    """Where a window of `most` entries begins, so that it holds the index."""
     return 0 if length <= most else min(max(0, index - most // 2), length - most)
 
 
@@ -76,18 +76,18 @@ def number(x: object, digits: int = 4) -> str:
     return str(x) if isinstance(x, bool | np.bool_) else f"{x:.{digits}g}"
 
 
-def block(matrix: np.ndarray, place: tuple[int, int] | None) -> list[str]:
-    """The rows of a matrix as text, columns aligned, one place marked."""
+def block(matrix: np.ndarray, marked: tuple[int, int] | None) -> list[str]:
+    """The rows of a matrix as text, columns aligned, one entry marked."""
     cells = [
-        [(MARK if (i, j) == place else "") + number(x) for j, x in enumerate(row)]
+        [(MARK if (i, j) == marked else "") + number(x) for j, x in enumerate(row)]
         for i, row in enumerate(matrix)
     ]
     width = max((len(cell) for row in cells for cell in row), default=0)
     return ["  ".join(cell.rjust(width) for cell in row) for row in cells]
 
 
-def html_table(title: str, matrix: np.ndarray, differs: np.ndarray, place: tuple[int, int] | None) -> str:
-    """A small table; places that differ are tinted, the first one is outlined and has the mark."""
+def html_table(title: str, matrix: np.ndarray, differs: np.ndarray, marked: tuple[int, int] | None) -> str:
+    """A small table; entries that differ are tinted, the first one is outlined and has the mark."""
     rows = []
     for i, row in enumerate(matrix):
         cells = []
@@ -95,9 +95,9 @@ def html_table(title: str, matrix: np.ndarray, differs: np.ndarray, place: tuple
             style = "padding:.1em .6em;text-align:right;font-variant-numeric:tabular-nums;background:none"
             if differs[i, j]:
                 style = style.replace("none", "rgba(213,94,0,.18)")
-            if (i, j) == place:
+            if (i, j) == marked:
                 style += ";outline:2px solid #d55e00;font-weight:bold"
-            mark = MARK if (i, j) == place else ""
+            mark = MARK if (i, j) == marked else ""
             cells.append(f'<td style="{style}">{mark}{number(x)}</td>')
         rows.append(f"<tr>{''.join(cells)}</tr>")
     caption = f'<caption style="text-align:left;font-style:italic">{escape(title)}</caption>'

@@ -1,4 +1,4 @@
-"""From what was seen of a function to what its writer is told: show the smallest failing case, then name or point."""
+"""From what was seen of a function to what its writer reads: show the smallest failing case, then name or point."""
 
 import copy
 import inspect
@@ -16,7 +16,6 @@ from attnlib.exercises.engine.comparing import (
     NONFINITE,
     VALUE,
     Trouble,
-    shapes,
     trouble,
 )
 from attnlib.exercises.engine.evidence import Evidence
@@ -50,7 +49,7 @@ class Failure:
 
     @property
     def order(self) -> tuple[int, bool, int, int]:
-        """What is told first: what has no numbers, then cases of the exercise, then the one with the fewest."""
+        """What is reported first: what has no numbers, then cases of the exercise, then the one with the fewest."""
         return (
             min(self.trouble.stage, NONFINITE),
             self.trap,
@@ -129,6 +128,25 @@ def shown(exercise: CodeExercise, failure: Failure) -> list[Part]:
     figure = failure.trouble.figure
     table = [figure] if figure else []
     return [head, *table, *failure.trouble.parts]
+
+
+def shapes(arguments: tuple[Any, ...], names: list[str]) -> str:
+    """The arguments of a case in short: name and shape, or the value where there is no shape.
+
+    >>> shapes((np.zeros((2, 3)), 4), ["S", "k"])
+    'S (2, 3), k = 4'
+    """
+    texts = []
+    for i, argument in enumerate(arguments):
+        name = names[i] if i < len(names) else f"argument {i + 1}"
+        if hasattr(argument, "shape"):
+            kind = "" if str(argument.dtype).endswith(("float64", "bool", "int64")) else f" {argument.dtype}"
+            texts.append(f"{name} {tuple(argument.shape)}{kind}")
+        elif isinstance(argument, bool | int | float | str | None):
+            texts.append(f"{name} = {argument!r}")
+        else:
+            texts.append(name)
+    return ", ".join(texts)
 
 
 def remarks(

@@ -59,16 +59,10 @@ VARIANTS = (
     {"@ v": "@ v.astype(np.float64)"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("no tanh", "Without the tanh the score is a sum of a part for the query and a part for the key: it cannot "
-        "tell which belong together.", {"np.tanh(mapped_q + mapped_k)": "(mapped_q + mapped_k)"}),
-    Mistake("tanh before the sum", "Both parts were squashed before they met, so again they only add up.",
-        {"np.tanh(mapped_q + mapped_k)": "(np.tanh(mapped_q) + np.tanh(mapped_k))"}),
     Mistake("multiplied, not added", "The two mapped vectors are added in this score; a product of them is another "
         "one.", {"mapped_q + mapped_k": "mapped_q * mapped_k"}),
     Mistake("subtracted, not added", "The mapped key is added to the mapped query, with a plus.",
         {"mapped_q + mapped_k": "mapped_q - mapped_k"}),
     Mistake("v is left out", "The hidden layer was summed up as it is; v weighs its entries.",
         {"@ v": ".sum(axis=-1)"}),
-    Mistake("sigmoid in place of tanh", "These come from a sigmoid, which lies between 0 and 1; tanh lies between -1 "
-        "and 1.", {"np.tanh(mapped_q + mapped_k)": "(1 / (1 + np.exp(-np.clip(mapped_q + mapped_k, -500, 500))))"}),
 )  # fmt: skip

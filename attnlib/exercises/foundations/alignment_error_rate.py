@@ -62,6 +62,8 @@ def aer_with_sets(A, S, P):
 
 VARIANTS = (aer_with_sets, {"P = P | S": "P = np.maximum(P, S)"})
 MISTAKES = (
+    Mistake("divided by A alone", "The denominator has the predicted and the sure links.",
+        lambda A, S, P: 1 - ((A & S).sum() + (A & (P | S)).sum()) / A.sum()),
     Mistake("sure links are not possible", "A sure link that was found counts in both intersections, because every "
         "sure link is possible too.", {"P = P | S": "P = P & ~S"}),
     Mistake("P without S", "P was used as it came. Where it does not list the sure links, they have to be added.",
@@ -80,7 +82,7 @@ MISTAKES = (
         "links do not show.", {"hits / (A.sum() + S.sum())": "(A & P).sum() / A.sum()"}),
     Mistake("recall only", "This is the share of sure links that were missed; wrong links that were predicted do not "
         "show.", {"hits / (A.sum() + S.sum())": "(A & S).sum() / S.sum()"}),
-    Mistake("share of places that agree", "All places where A and S agree were counted, the many without any link as "
+    Mistake("share of entries that agree", "All entries where A and S agree were counted, the many without any link as "
         "well.", {"1 - hits / (A.sum() + S.sum())": "1 - (A == S).mean()"}),
     Mistake("P changed in place", "`|=` writes into the caller's P. Make a new array.", {"P = P | S": "P |= S"}),
 )  # fmt: skip

@@ -48,17 +48,11 @@ def cases(rng):
 
 VARIANTS = (by_search, {"min(1.0, 2 * math.sqrt(math.log(n) / d))": "min((4 * math.log(n) / d) ** 0.5, 1.0)"})
 MISTAKES = (
-    Mistake("larger than any cosine", "No cosine is larger than 1: there the theorem promises nothing, and 1.0 was "
-        "asked for.", {"min(1.0, 2 * math.sqrt(math.log(n) / d))": "2 * math.sqrt(math.log(n) / d)"}),
     Mistake("no root", "This is t squared: in the theorem the bound stands with its square.",
         {"2 * math.sqrt(math.log(n) / d)": "4 * math.log(n) / d"}),
     Mistake("the four stayed outside of the root", "The root of 4 is 2.", {"2 * math.sqrt": "4 * math.sqrt"}),
     Mistake("the four is missing", "The theorem has a factor 4 before the logarithm: the price of asking for all "
         "pairs at once.", {"2 * math.sqrt": "math.sqrt"}),
-    Mistake("another logarithm", "The theorem has the natural logarithm, that of base e.",
-        {"math.log(n)": "math.log2(n)"}, {"math.log(n)": "math.log10(n)"}),
-    Mistake("n and d changed places", "More vectors make it harder, more width makes it easier: here it is the other "
-        "way round.", {"math.log(n) / d": "math.log(d) / n"}),
     Mistake("the spread of one cosine", "One over the root of d is how far a single cosine is from zero. All pairs "
         "were asked for.", {"2 * math.sqrt(math.log(n) / d)": "1 / math.sqrt(d)"}),
 )  # fmt: skip

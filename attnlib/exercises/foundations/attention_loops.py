@@ -99,8 +99,6 @@ MISTAKES = (
         {"        total = 0\n": "", "    for i in range": "    total = 0\n    for i in range"}),
     Mistake("not divided by the sum", "The values were weighted with exponentials that do not sum to one.",
         {"/ total": ""}),
-    Mistake("keys averaged in place of values", "The weights are right, but the keys were averaged. A key says where "
-        "to look, its value what is there.", {"* V[j]": "* K[j]"}),
     Mistake("no softmax", "The scores themselves were used as weights.",
         {"np.exp(scores[j] - top) / total": "scores[j]"}),
 )  # fmt: skip

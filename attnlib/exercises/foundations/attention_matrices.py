@@ -80,20 +80,10 @@ MISTAKES = (
         {"math.sqrt(Q.shape[-1])": "math.sqrt(Q.shape[-2])"}),
     Mistake("scaled after the softmax", "The weights were divided, not the scores: now they do not sum to one. Scale "
         "before the softmax.", {"/ math.sqrt(Q.shape[-1])": "", "return P": "return P / math.sqrt(Q.shape[-1])"}),
-    Mistake("normalised over the queries", "Here the weights of each key sum to one over the queries; those of each "
-        "query should, over the keys.",
-        {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=-2, keepdims=True)"}, {"axis=-1": "axis=-2"}),
     Mistake("K is not transposed", "Where K happens to be square it runs, but a score must pair a query's d_k numbers "
         "with a key's.", {"K.swapaxes(-1, -2)": "K"}),
-    Mistake("K is reshaped, not transposed", "Reshaping keeps the numbers in their order and only cuts the rows "
-        "elsewhere; transposing turns columns into rows.",
-        {"K.swapaxes(-1, -2)": "K.reshape(*K.shape[:-2], K.shape[-1], K.shape[-2])"}),
-    Mistake("all axes turned around", "`.T` turns around all axes, the batch as well, so sequences of a batch get "
-        "mixed. Swap the last two only.", {"K.swapaxes(-1, -2)": "K.T"}),
     Mistake("no maximum subtracted", "exp(800) is larger than the largest float, so it becomes inf, and inf / inf is "
         "nan.", {"S - S.max(axis=-1, keepdims=True)": "S"}),
     Mistake("no softmax", "The scores themselves were used as weights; they are neither positive nor do they sum to "
         "one.", {"P = E / E.sum(axis=-1, keepdims=True)": "P = S"}),
-    Mistake("weights returned", "These are the weights P. The output is their average of the values.",
-        {"return P @ V": "return P"}),
 )  # fmt: skip

@@ -76,23 +76,13 @@ VARIANTS = (
     {"P.masked_fill(~mask, 0.0)": "P.nan_to_num(0.0)"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("inverted mask", "True means: may look. `masked_fill` writes where its mask is True, so it needs the "
-        "opposite.", {"~mask": "mask"}),
-    Mistake("nan on a row with nothing to look at", "All scores of that row are minus infinity, and their softmax is "
-        "nan. It should give zeros.", {"    P = P.masked_fill(~mask, 0.0)\n": ""}),
     Mistake("equal weights for a row with nothing to look at", "A query that may look nowhere got the mean of all "
         "values, which are hidden from it. A very low but finite score does this: then all keys are equally low.",
         {"-math.inf": "torch.finfo(S.dtype).min", "    P = P.masked_fill(~mask, 0.0)\n": ""}),
-    Mistake("a hidden key wins over a visible one", "Where visible scores are very low, a hidden key got the weight. "
-        "A finite number such as -1e9 is only low; minus infinity is hidden.",
-        {"-math.inf": "-1e9", "    P = P.masked_fill(~mask, 0.0)\n": ""},
-        {"-math.inf": "-1e4", "    P = P.masked_fill(~mask, 0.0)\n": ""}),
     Mistake("mask after the softmax", "The hidden keys still took their share of the sum, so the rest does not sum to "
         "one. Hide the scores as well.",
         {"S = S.masked_fill(~mask, -math.inf)\n    P = S.softmax(dim=-1)\n    P = P.masked_fill(~mask, 0.0)":
              "P = S.softmax(dim=-1) * mask"}),
-    Mistake("the mask is not used", "Every key is read here.",
-        {"    S = S.masked_fill(~mask, -math.inf)\n": "", "    P = P.masked_fill(~mask, 0.0)\n": ""}),
     Mistake("hidden scores are 0, not minus infinity", "exp(0) is 1, so a hidden key still gets weight.",
         {"S.masked_fill(~mask, -math.inf)": "S * mask", "    P = P.masked_fill(~mask, 0.0)\n": ""}),
     Mistake("the mask was added as a number", "True counts as 1, so the visible scores rose by one and nothing is "
@@ -104,8 +94,6 @@ MISTAKES = (
         "should, over the keys.", {"dim=-1": "dim=-2"}),
     Mistake("K is not transposed", "Where K happens to be square it runs, but a score must pair a query's numbers "
         "with a key's.", {"K.transpose(-2, -1)": "K"}),
-    Mistake("the batch was transposed", "Other axes than the last two were exchanged, so sequences of the batch get "
-        "mixed.", {"K.transpose(-2, -1)": "K.permute(*range(K.ndim - 1, -1, -1))"}),
     Mistake("Q changed in place", "The numbers are right, but the caller's queries are now scaled: `/=`, and methods "
         "that end in _, write into their tensor.",
         {"S = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])":

@@ -58,15 +58,11 @@ VARIANTS = (
 MISTAKES = (
     Mistake("the keys went through A", "A maps the queries. The keys have their own map, B, which was left without "
         "use.", {"K @ B": "K @ A"}),
-    Mistake("the queries went through B", "B maps the keys. The queries have their own map, A, which was left without "
-        "use.", {"Q @ A": "Q @ B"}),
     Mistake("reshaped, not transposed", "Reshaping keeps the numbers in their order and only cuts the rows elsewhere; "
         "transposing turns columns into rows.",
         {"mapped_k.swapaxes(-1, -2)": "mapped_k.reshape(*K.shape[:-2], -1, K.shape[-2])"}),
     Mistake("not transposed", "Where the mapped keys are square it runs, but a score pairs the r numbers of a query "
         "with those of a key.", {"mapped_k.swapaxes(-1, -2)": "mapped_k"}),
-    Mistake("all axes turned around", "`.T` turns around all axes, the batch as well, so sequences get mixed. Swap "
-        "the last two only.", {"mapped_k.swapaxes(-1, -2)": "mapped_k.T"}),
     Mistake("nothing was mapped", "These are dot products of queries and keys as they came; A and B have no part in "
         "them.", {"Q @ A": "Q", "K @ B": "K"}),
     Mistake("scaled", "These are divided by the root of r; plain dot products of the mapped vectors were asked for.",

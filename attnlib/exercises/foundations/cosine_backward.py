@@ -97,8 +97,6 @@ MISTAKES = (
         "the vector is left.", {"unit_q).sum(": "unit_q).mean(", "unit_k).sum(": "unit_k).mean("}),
     Mistake("dS is not transposed", "Where there are as many queries as keys it runs, but a key collects its column "
         "of dS, not a row.", {"dS.swapaxes(-1, -2)": "dS"}),
-    Mistake("dQ and dK exchanged", "The first result should be the gradient of the queries, the second that of the "
-        "keys.", {"return dQ, dK": "return dK, dQ"}),
     Mistake("Q and K changed in place", "`/=` writes into the caller's arrays, whose lengths are then lost. Make new "
         "ones.",
         {"unit_q, unit_k = Q / length_q, K / length_k":

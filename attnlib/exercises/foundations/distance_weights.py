@@ -74,12 +74,6 @@ MISTAKES = (
         {"(K**2).sum(axis=-1)[..., None, :] / 2": "np.sqrt((K**2).sum(axis=-1))[..., None, :] / 2"}),
     Mistake("all coordinates alike", "Every coordinate has a bandwidth, and here none of them has an effect.",
         {"Q, K = Q / h, K / h": "Q, K = Q, K"}),
-    Mistake("divided by h once", "The products were divided by the bandwidth once. A square of a quotient divides by "
-        "its square.", {"Q, K = Q / h, K / h": "Q, K = Q / h**0.5, K / h**0.5"}),
     Mistake("multiplied by the bandwidth", "A wide bandwidth should make a coordinate count less; here it counts more.",
         {"Q, K = Q / h, K / h": "Q, K = Q * h, K * h"}),
-    Mistake("only the queries divided", "Query and key are compared coordinate by coordinate, so both are measured in "
-        "its bandwidth.", {"Q, K = Q / h, K / h": "Q, K = Q / h, K"}),
-    Mistake("normalised over the queries", "The weights of each key sum to one over the queries; those of each query "
-        "should, over the keys.", {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=-2, keepdims=True)"}),
 )  # fmt: skip

@@ -51,10 +51,4 @@ MISTAKES = (
         {"return E / E.sum(axis=-1, keepdims=True)": "return logits"}),
     Mistake("not divided by the sum", "The exponentials still have to be divided by their sum.",
         {"return E / E.sum(axis=-1, keepdims=True)": "return E"}),
-    Mistake("normalised over the states", "Here the columns sum to one; each state has its own distribution, a row.",
-        {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=-2, keepdims=True)"}),
-    Mistake("logarithm of the probabilities", "The logarithm was taken once too often: probabilities were asked for.",
-        {"return E / E.sum(axis=-1, keepdims=True)": "return np.log(E / E.sum(axis=-1, keepdims=True) + 1e-300)"}),
-    Mistake("W is transposed", "Where W is square it runs, but the rows of W belong to the entries of a state.",
-        {"H @ W": "H @ W.T"}),
 )  # fmt: skip

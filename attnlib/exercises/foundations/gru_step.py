@@ -2,10 +2,10 @@ r"""One step of a gated unit
 
 write · ★★ · 15 min · 01-foundations/11-what-a-state-keeps
 
-Write one step of a GRU. W_x is (d_in, 3d), W_h is (d, 3d), b_x and b_h are (3d,), each with three blocks:
-reset r, update z, candidate g. $r$ and $z$ are sigmoids of the sums of their blocks, $g = \tanh(a_g + r
-\odot c_g)$ with $a_g$ from the input and $c_g$ from the state, and the next state is $(1 - z) \odot g + z
-\odot h$.
+Write one step of a GRU for a batch: x (..., d_in), h (..., d). W_x is (d_in, 3d), W_h is (d, 3d), b_x and b_h are
+(3d,), each with three blocks: reset r, update z, candidate g. $r$ and $z$ are sigmoids of the sums of their blocks, $g
+= \tanh(a_g + r \odot c_g)$ with $a_g$ from the input and $c_g$ from the state, and the next state is $(1 - z) \odot g
++ z \odot h$.
 
 1. How many numbers come out of the input's matrix, and of the state's, and how are they shared out?
 2. Keep the blocks of the input and those of the state apart: r acts on the state's block alone.
@@ -69,10 +69,6 @@ MISTAKES = (
     Mistake("r acts before the matrix", "The state was multiplied by r before its matrix and bias. Here r acts on "
         "what comes out of them, as in the task.",
         {"g = np.tanh(x_g + r * h_g)": "g = np.tanh(x_g + np.split((r * h) @ W_h + b_h, 3, axis=-1)[2])"}),
-    Mistake("sigmoid in the candidate", "The candidate was squashed between 0 and 1; its tanh lies between -1 and 1.",
-        {"np.tanh(x_g + r * h_g)": "1 / (1 + np.exp(-(x_g + r * h_g)))"}),
-    Mistake("the candidate is not squashed", "The tanh of the candidate is missing, so the state can grow without "
-        "bound.", {"np.tanh(x_g + r * h_g)": "x_g + r * h_g"}),
     Mistake("tanh in the gates", "A tanh gives gates below zero; a gate lies between 0 and 1.",
         {"1 / (1 + np.exp(-(x_r + h_r)))": "np.tanh(x_r + h_r)",
          "1 / (1 + np.exp(-(x_z + h_z)))": "np.tanh(x_z + h_z)"}),

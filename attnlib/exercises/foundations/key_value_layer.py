@@ -66,17 +66,6 @@ VARIANTS = (layer_without_keys, {"return P @ V": "return (P @ source) @ W_V"})
 MISTAKES = (
     Mistake("values projected with W_K", "The values went through the map of the keys; they have their own, W_V.",
         {"source @ W_V": "source @ W_K"}),
-    Mistake("keys projected with W_V", "The keys went through the map of the values, or the two were exchanged; keys "
-        "have W_K.",
-        {"source @ W_K": "source @ W_V"}, {"source @ W_K": "source @ W_V", "V = source @ W_V": "V = source @ W_K"}),
-    Mistake("keys projected with W_Q", "The keys went through the map of the queries, so a query is scored with what "
-        "others ask.", {"source @ W_K": "source @ W_Q"}),
-    Mistake("values not projected", "These are averages of the inputs themselves; each input goes through W_V first.",
-        {"source @ W_V": "source"}),
-    Mistake("keys and values from X", "X asks and the source answers: keys and values are made from the source.",
-        {"K = source @": "K = X @", "V = source @": "V = X @"}),
-    Mistake("queries from the source", "X asks and the source answers: the queries are made from X.",
-        {"X @ W_Q": "source @ W_Q"}),
     Mistake("the matrices are transposed", "Inputs are rows, so a matrix of parameters acts from the right, as it is.",
         {"@ W_Q": "@ W_Q.T", "@ W_K": "@ W_K.T", "@ W_V": "@ W_V.T"}),
     Mistake("√d_k is missing", "The scores are not divided by √d_k, so they spread wider the longer the vectors.",
@@ -88,11 +77,4 @@ MISTAKES = (
         {"math.sqrt(Q.shape[-1])": "math.sqrt(source.shape[-1])"},
         {"math.sqrt(Q.shape[-1])": "math.sqrt(X.shape[-1])"},
         {"math.sqrt(Q.shape[-1])": "math.sqrt(V.shape[-1])"}),
-    Mistake("normalised over the queries", "Here the weights of each key sum to one over the queries; those of each "
-        "query should, over the keys.",
-        {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=-2, keepdims=True)"}, {"axis=-1": "axis=-2"}),
-    Mistake("no maximum subtracted", "exp(800) is larger than the largest float, so it becomes inf, and inf / inf is "
-        "nan.", {"S - S.max(axis=-1, keepdims=True)": "S"}),
-    Mistake("all axes turned around", "`.T` turns around all axes, the batch as well, so sequences of a batch get "
-        "mixed. Swap the last two only.", {"K.swapaxes(-1, -2)": "K.T"}),
 )  # fmt: skip

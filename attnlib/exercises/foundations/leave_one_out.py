@@ -80,14 +80,10 @@ MISTAKES = (
         "divided by the square of the other.", {"(2 * h**2)": "(2 * h)"}),
     Mistake("the factor 2 is missing", "The exponent is divided by twice the squared bandwidth; without the 2 the "
         "kernel is too narrow.", {"(2 * h**2)": "h**2"}),
-    Mistake("far points count most", "The weights grow with the distance: a minus is missing in the exponent.",
-        {"S = -((x[:, None] - x) ** 2) / (2 * h**2)": "S = ((x[:, None] - x) ** 2) / (2 * h**2)"}),
     Mistake("not normalised", "The weighted measurements were summed up; an average divides by the sum of the weights.",
         {"G @ y / G.sum(axis=1)": "G @ y"}),
     Mistake("normalised over the wrong axis", "The weights of each point that is looked at were made to sum to one; "
         "those of each point that looks should.", {"G @ y / G.sum(axis=1)": "(G / G.sum(axis=0)) @ y"}),
-    Mistake("the root of the error", "This is the square root of the mean squared error.",
-        {"return ((guess - y) ** 2).mean()": "return ((guess - y) ** 2).mean() ** 0.5"}),
     Mistake("summed, not averaged", "The squared errors were added up; their mean was asked for.",
         {".mean()": ".sum()"}),
     Mistake("absolute errors", "The absolute errors were averaged; the squared ones were asked for.",

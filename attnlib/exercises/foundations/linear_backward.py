@@ -63,18 +63,17 @@ VARIANTS = (
     {"return dX, dW, db": "return np.float64(1) * dX, np.float64(1) * dW, np.float64(1) * db"},
 )  # fmt: skip
 MISTAKES = (
+    Mistake("means over the vectors", "One W and one b serve all vectors, so their gradients are sums over the "
+        "vectors; here they were divided by their number.",
+        {"rows.T @ d_rows": "rows.T @ d_rows / len(rows)", "d_rows.sum(axis=0)": "d_rows.mean(axis=0)"}),
     Mistake("W is not transposed in dX", "Where W is square it runs, but dX gathers over the outputs, with the "
         "columns of W.", {"dY @ W.T": "dY @ W"}),
-    Mistake("dW is transposed", "The gradient by W has the shape of W: rows for the inputs, columns for the outputs.",
-        {"rows.T @ d_rows": "d_rows.T @ rows"}),
     Mistake("dW for each sequence by itself", "The same W served every sequence, so its gradients add up over the "
         "batch.", {"rows.T @ d_rows": "X.swapaxes(-1, -2) @ dY"}),
     Mistake("db for each sequence by itself", "The same b served every sequence, so its gradients add up over the "
         "batch.", {"d_rows.sum(axis=0)": "dY.sum(axis=-2)"}),
     Mistake("db over the first axis only", "b served all vectors: with more than one leading axis, the sum runs over "
         "all of them.", {"d_rows.sum(axis=0)": "dY.sum(axis=0)"}),
-    Mistake("mean in place of sum in db", "Each use of b adds its part: a sum, not a mean.",
-        {"d_rows.sum(axis=0)": "d_rows.mean(axis=0)"}),
     Mistake("mean in place of sum in dW", "Each use of W adds its part: a sum, not a mean.",
         {"rows.T @ d_rows": "rows.T @ d_rows / X.dtype.type(len(rows))"}),
     Mistake("db summed over the outputs", "b has one entry for each output: sum over the vectors and keep the outputs.",
@@ -83,6 +82,4 @@ MISTAKES = (
         {"dY @ W.T": "(dY @ W.T) * X"}),
     Mistake("all axes turned around", "X was laid out anew after `.T` had turned all its axes around, so tokens and "
         "sequences got mixed.", {"rows.T @ d_rows": "X.T.reshape(X.shape[-1], -1) @ d_rows"}),
-    Mistake("another order", "The gradients come in the order of X, W, b.",
-        {"return dX, dW, db": "return dW, dX, db"}),
 )  # fmt: skip

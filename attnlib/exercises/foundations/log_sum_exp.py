@@ -51,10 +51,4 @@ MISTAKES = (
         {"largest + np.log": "np.log"}),
     Mistake("the maximum was subtracted again", "It comes back with a plus.",
         {"largest + np.log(": "-largest + np.log("}),
-    Mistake("logarithm before the sum", "ln and Σ do not change places: this sums the scores.",
-        {"np.log(np.exp(S - largest[..., None]).sum(axis=-1))":
-             "np.log(np.exp(S - largest[..., None])).sum(axis=-1)"}),
-    Mistake("mean in place of sum", "These are smaller by ln n: a mean was taken, not a sum.",
-        {".sum(axis=-1))": ".mean(axis=-1))"}),
-    Mistake("logarithm to base 2", "The natural logarithm undoes exp.", {"np.log(": "np.log2("}),
 )  # fmt: skip

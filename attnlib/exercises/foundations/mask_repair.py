@@ -93,24 +93,17 @@ MISTAKES = (
     Mistake("nan on a row with nothing to look at", "A query that may look nowhere has the maximum -inf, and -inf - "
         "(-inf) is nan. It should get zeros.",
         {"np.where(np.isfinite(top), top, 0)": "top"}, {"np.where(total > 0, total, 1)": "total"}),
-    Mistake("a row with nothing to look at reads everything", "A query that may look nowhere got the plain mean of "
-        "values that are all hidden. A very low but finite score does this, because then all keys are equally low.",
-        {"-math.inf": "np.finfo(S.dtype).min"}),
     Mistake("a hidden key wins over a visible one", "Where visible scores are very low, a hidden key got the weight. "
         "A finite number such as -1e9 is only low; minus infinity is hidden.",
         {"-math.inf": "S.dtype.type(-1e9)"},
         {"-math.inf": "S.dtype.type(-1e4)"},
         {"np.where(mask, S, -math.inf)": "S + S.dtype.type(-1e9) * ~mask"}),
-    Mistake("scores multiplied by the mask", "A hidden score became 0, and exp(0) is 1: the hidden keys still get "
-        "weight.", {"np.where(mask, S, -math.inf)": "S * mask"}),
     Mistake("maximum over hidden scores", "The maximum was taken over all scores. Where a hidden score is far above, "
         "they underflow to 0.",
         {"S = np.where(mask, S, -math.inf)\n    ": "",
          "E = np.exp(S - np.where(np.isfinite(top), top, 0))": "E = mask * np.exp(S - top)"}),
     Mistake("no maximum subtracted", "exp(800) is larger than the largest float, so it becomes inf, and inf / inf is "
         "nan.", {"S - np.where(np.isfinite(top), top, 0)": "S"}),
-    Mistake("normalised over the queries", "Here the weights of each key sum to one over the queries; those of each "
-        "query should, over the keys.", {"axis=-1": "axis=-2"}),
     Mistake("scores changed in place", "Writing into S hides the caller's scores for good. Make a new array.",
         {"S = np.where(mask, S, -math.inf)": "S[~np.broadcast_to(mask, S.shape)] = -math.inf"}),
 )  # fmt: skip

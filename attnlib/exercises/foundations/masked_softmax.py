@@ -83,9 +83,6 @@ MISTAKES = (
         "one. Hide the scores before the exponential.",
         {"S = np.where(mask, S, -math.inf)\n": "\n",
          "return E / np.where(total > 0, total, 1)": "return mask * (E / total)"}),
-    Mistake("equal weights for a row with nothing to look at", "A query that may look nowhere got the same weight for "
-        "every key, and so reads keys that are hidden. This is also what a very low but finite score does, because "
-        "then all keys are equally low.", {"-math.inf": "np.finfo(S.dtype).min"}),
     Mistake("a hidden key wins over a visible one", "Where visible scores are very low, a hidden key got the weight. "
         "A finite number such as -1e9 is only low; minus infinity is hidden.",
         {"-math.inf": "S.dtype.type(-1e9)"},
@@ -102,8 +99,6 @@ MISTAKES = (
          "E = np.exp(S - np.where(np.isfinite(top), top, 0))": "E = mask * np.exp(S - top)"}),
     Mistake("no maximum subtracted", "exp(800) is larger than the largest float, so it becomes inf, and inf / inf is "
         "nan.", {"S - np.where(np.isfinite(top), top, 0)": "S"}),
-    Mistake("normalised over the queries", "Here each column sums to one; each query (a row) should have weights that "
-        "sum to one.", {"axis=-1": "axis=-2"}),
     Mistake("scores changed in place", "Writing into S hides the caller's scores for good. Make a new array.",
         {"S = np.where(mask, S, -math.inf)": "S[~np.broadcast_to(mask, S.shape)] = -math.inf"}),
 )  # fmt: skip

@@ -39,6 +39,14 @@ def reference(p, before):
     return monotonic.monotonic_alignment(np.stack([first, p], axis=-2))[..., 1, :].astype(p.dtype)
 
 
+def from_the_next_key(p, before):
+    out, comes = np.zeros_like(p), np.zeros_like(p[..., 0])
+    for j in range(p.shape[-1]):
+        out[..., j] = p[..., j] * comes
+        comes = comes * (1 - p[..., j]) + before[..., j]
+    return out
+
+
 def cases(rng):
     def case(*size, dtype: type = np.float64):
         before = rng.random(size)
@@ -79,16 +87,16 @@ def step_by_matrix(p, before):
 LAWS = (laws.separate_batches(0, 1, dimensions=2),)
 VARIANTS = (step_by_starts, step_by_matrix, {"before.copy()": "before.astype(np.float64)"})
 MISTAKES = (
+    Mistake("the key where it stands is skipped", "At the key where it stands it may stop once more; here it goes on "
+        "from there at once.", from_the_next_key),
+    Mistake("never goes on", "This is the probability of standing there and stopping at once; the reader may also "
+        "come from the left.", {"reach[..., j] += (1 - p[..., j - 1]) * reach[..., j - 1]": "pass"}),
     Mistake("going on with the wrong key's probability", "To come to a key, the reader must have gone on from the key "
         "before it; whether it stops at this one is asked afterwards.", {"1 - p[..., j - 1]": "1 - p[..., j]"}),
     Mistake("always goes on", "Here the reader passes each key whether it stops there or not, so it can stop more "
         "than once.", {"(1 - p[..., j - 1]) * reach": "reach"}),
     Mistake("goes on where it stopped", "The reader goes on where it did not stop: with probability 1 - p, not p.",
         {"(1 - p[..., j - 1])": "p[..., j - 1]"}),
-    Mistake("never goes on", "This is the probability of standing there and stopping at once; the reader may also "
-        "come from the left.", {"reach[..., j] += (1 - p[..., j - 1]) * reach[..., j - 1]": "pass"}),
-    Mistake("goes on by one key only", "The reader may pass many keys: what matters is whether it came to the key "
-        "before, not whether it stood there.", {"* reach[..., j - 1]": "* before[..., j - 1]"}),
     Mistake("starts at the first key again", "This reader always begins on the left; a monotonic one goes on from "
         "where it was.", {"reach = before.copy()": "reach = np.zeros_like(before)\n    reach[..., 0] = 1"}),
     Mistake("may not stay", "The reader may stop at the key where it stands; here it moves on before it asks.",
@@ -96,8 +104,6 @@ MISTAKES = (
              "reach[..., 1:] = (reach - before)[..., 1:]\n    reach[..., 0] = 0\n    return p * reach"}),
     Mistake("the last stop is missing", "These are the probabilities of coming to each key; it still has to stop "
         "there.", {"return p * reach": "return reach"}),
-    Mistake("made to sum to one", "The reader can pass the last key without stopping, so the row may sum to less than "
-        "one.", {"return p * reach": "return p * reach / (p * reach).sum(axis=-1, keepdims=True)"}),
     Mistake("divided by zero after a certain stop", "The closed form divides by the product of 1 - p up to each key, "
         "and a certain stop makes it zero: nan.",
         lambda p, before: p * ( q := np.concatenate( [np.ones_like(p[..., :1]), np.cumprod(1 - p, axis=-1)[...,

@@ -77,13 +77,6 @@ MISTAKES = (
         "same; the sign matters.", {"C = unit @ unit.T": "C = abs(unit @ unit.T)"}),
     Mistake("zero on the diagonal", "Where all other cosines are negative, a zero on the diagonal still wins: the "
         "vector found itself.", {"-np.inf": "0"}),
-    Mistake("divided by the squared length", "After this division short vectors are the long ones. The length is the "
-        "root of the sum of squares.",
-        {"np.sqrt((X * X).sum(axis=-1, keepdims=True))": "(X * X).sum(axis=-1, keepdims=True)"}),
     Mistake("lengths of the columns", "Each row is a vector and has its own length: sum the squares along the row.",
         {"axis=-1, keepdims": "axis=0, keepdims"}),
-    Mistake("counted from one", "The indices are too large by one: the first row is number 0.",
-        {"return C.argmax(axis=-1)": "return C.argmax(axis=-1) + 1"}),
-    Mistake("the cosine, not the index", "These are the largest cosines; which row they belong to was asked for.",
-        {"return C.argmax(axis=-1)": "return C.max(axis=-1)"}),
 )  # fmt: skip

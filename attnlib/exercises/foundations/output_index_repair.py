@@ -62,16 +62,12 @@ def reference(P, V):
 GIVEN = ("the two indices are exchanged",)
 VARIANTS = (product, by_einsum, summed, {", dtype=V.dtype": ""})
 MISTAKES = (
+    Mistake("only the last key counts", "The terms were not summed: each one replaced the one before.",
+        {"Y[i] +=": "Y[i] ="}),
     Mistake("the two indices are exchanged", "Query i reads the weights that others give to key i, a column of P, "
         "which need not sum to one.", {"P[i, j]": "P[j, i]"}),
     Mistake("each output scales one value", "Every weight of the row met the value of key i; the weight of key j "
         "belongs to the value of key j.", {"* V[j]": "* V[i]"}),
-    Mistake("only the last key counts", "The terms were not summed: each one replaced the one before.",
-        {"Y[i] +=": "Y[i] ="}),
-    Mistake("the last key is left out", "The sum stops one key early: `range(n)` already ends before n.",
-        {"range(n)": "range(n - 1)"}),
     Mistake("the first key is left out", "The formula counts from 1, Python counts from 0.",
         {"range(n)": "range(1, n)"}),
-    Mistake("divided by the number of keys", "The weights already sum to one; dividing by n once more makes every "
-        "output too small.", {"return Y": "return Y / n"}),
 )  # fmt: skip

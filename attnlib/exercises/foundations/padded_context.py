@@ -81,8 +81,6 @@ MISTAKES = (
         {"S = np.where(np.arange(H.shape[1]) < lengths[:, None], S, -np.inf)\n    ": "",
          "P = E / E.sum(axis=1, keepdims=True)":
              "P = np.where(np.arange(H.shape[1]) < lengths[:, None], E / E.sum(axis=1, keepdims=True), 0)"}),
-    Mistake("scores of zero for the filling", "A score of zero is no small one: exp(0) is 1, so the filling is still "
-        "read.", {"S, -np.inf)": "S, 0.0)"}),
     Mistake("one word too many", "The first state of the filling was read too. Places are counted from 0.",
         {"< lengths": "<= lengths"}),
     Mistake("one word too few", "The last real word was left out.",
@@ -91,6 +89,4 @@ MISTAKES = (
         {".sum(axis=-1)\n": ".sum(axis=-1) / np.sqrt(s.shape[-1])\n"}),
     Mistake("not normalised", "The weighted states were summed up; a mean divides by the sum of the weights.",
         {"P = E / E.sum(axis=1, keepdims=True)": "P = E"}),
-    Mistake("normalised over the batch", "The weights of each place were made to sum to one over the sentences; those "
-        "of each sentence should.", {"P = E / E.sum(axis=1, keepdims=True)": "P = E / E.sum(axis=0, keepdims=True)"}),
 )  # fmt: skip

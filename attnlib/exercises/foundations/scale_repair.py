@@ -49,6 +49,4 @@ MISTAKES = (
         {"/ math.sqrt": "* math.sqrt"}),
     Mistake("K is not transposed", "Where K happens to be square it runs, but a score must pair a query's d_k numbers "
         "with a key's.", {"K.swapaxes(-1, -2)": "K"}),
-    Mistake("all axes turned around", "`.T` turns around all axes, the batch as well, so sequences of a batch get "
-        "mixed. Swap the last two only.", {"K.swapaxes(-1, -2)": "K.T"}),
 )  # fmt: skip

@@ -59,28 +59,14 @@ reference = ops.softmax
 LAWS = (laws.rows_sum_to_one, laws.never_negative, laws.unchanged_by_a_constant())
 VARIANTS = (via_log_sum_exp, row_by_row)
 MISTAKES = (
-    Mistake("no maximum subtracted", "exp(800) is larger than the largest float, so it becomes inf, and inf / inf is "
-        "nan. Make the exponents smaller first, by something that cancels.",
-        {"S - S.max(axis=-1, keepdims=True)": "S"}),
-    Mistake("wrong axis", "Here each column sums to one; each row should. The scores of one query lie along the last "
-        "axis.",
-        {"axis=-1": "axis=-2", "return": "if S.ndim < 2:\n        return E / E.sum()\n    return"},
-        {"axis=-1": "axis=0"}),
-    Mistake("one sum for all", "All numbers together sum to one; each row should by itself. A sum without an axis "
-        "adds up everything.", {"E.sum(axis=-1, keepdims=True)": "E.sum()"}),
-    Mistake("one maximum for all", "The largest score of the whole array was subtracted. A row far below it "
-        "underflows to 0 / 0: each row needs its own maximum.", {"S.max(axis=-1, keepdims=True)": "S.max()"}),
     Mistake("mean subtracted in place of the maximum", "Subtracting the mean cancels too, but the largest exponent "
         "can still overflow.", {"S.max(": "S.mean("}),
-    Mistake("sum without keepdims", "The sums lost their axis, so NumPy lined them up with the columns, not with the "
-        "rows.", {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=-1)"}),
     Mistake("divided by the sum of the scores", "The denominator sums the raw scores; it should sum their "
         "exponentials.", {"E.sum(axis=-1, keepdims=True)": "S.sum(axis=-1, keepdims=True)"}),
     Mistake("not normalised", "These are the exponentials; divide them by their sum, so that each row sums to one.",
         {"/ E.sum(axis=-1, keepdims=True)": ""}),
     Mistake("sign of the scores turned", "The largest score got the smallest weight: somewhere the sign is turned.",
         {"S - S.max(axis=-1, keepdims=True)": "S.min(axis=-1, keepdims=True) - S"}),
-    Mistake("base 2 in place of e", "These are powers of 2. The softmax uses powers of e.", {"np.exp(": "np.exp2("}),
     Mistake("sigmoid in place of softmax", "Each number was squashed by itself. A softmax weighs the scores of a row "
         "against each other.", sigmoid),
     Mistake("scores changed in place", "`-=` writes into the caller's array, whose scores are then lost. Make a new "

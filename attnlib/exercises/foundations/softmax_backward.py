@@ -47,9 +47,6 @@ VARIANTS = (
     {"(dP * P).sum(axis=-1, keepdims=True)": 'np.einsum("...i,...i->...", dP, P)[..., None]'},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("only the diagonal of the Jacobian", "p (1 - p) is how a weight answers its own score. Each weight also "
-        "answers the scores of all others, because the row must keep its sum of one.",
-        {"dP - (dP * P).sum(axis=-1, keepdims=True)": "dP * (1 - P)"}),
     Mistake("the sum term is missing", "P * dP is the part of diag(p). The outer product takes the row's weighted "
         "average of dP away from it.", {"dP - (dP * P).sum(axis=-1, keepdims=True)": "dP"}),
     Mistake("only the sum term", "This is the part of the outer product; the part of diag(p) is missing.",
@@ -58,16 +55,6 @@ MISTAKES = (
         "by P.", {"(dP * P).sum": "dP.sum"}),
     Mistake("added in place of subtracted", "The sign of the sum is turned: the outer product is subtracted.",
         {"dP - (": "dP + ("}),
-    Mistake("mean in place of the sum", "The weights P already sum to one, so the weighted average is the sum of dP * "
-        "P, without dividing by n.", {".sum(": ".mean("}),
-    Mistake("sum over the queries", "The sum runs over the queries; it should run over the keys of each query, the "
-        "last axis.", {"axis=-1": "axis=0"}),
-    Mistake("sum without keepdims", "The sums lost their axis, so NumPy lined them up with the columns, not with the "
-        "rows.", {", keepdims=True": ""}),
-    Mistake("one sum for all", "All rows were summed together. The rows of a softmax do not see each other.",
-        {".sum(axis=-1, keepdims=True)": ".sum()"}),
-    Mistake("not weighted by P at the end", "The bracket is right; each entry is still to be weighted by its P.",
-        {"P * (dP - (dP * P).sum(axis=-1, keepdims=True))": "dP - (dP * P).sum(axis=-1, keepdims=True)"}),
     Mistake("the two arguments are swapped", "The gradient was used as the weights and the weights as the gradient. "
         "The order is (dP, P).", {"P * (dP - (dP * P)": "dP * (P - (dP * P)"}),
 )  # fmt: skip

@@ -47,6 +47,8 @@ def cases(rng):
 
 VARIANTS = (rows_scaled, entry_by_entry)
 MISTAKES = (
+    Mistake("the diagonal is missing", "A weight rises with its own score: on the diagonal p_i is added.",
+        {"np.diag(p) - np.outer": "-np.outer"}),
     Mistake("only the diagonal", "The other weights answer too: what one gains, the others lose.",
         lambda p: np.diag(p * (1 - p))),
     Mistake("the sum term is missing", "The products p_i p_j were left out.", {"- np.outer(p, p)": ""}),

@@ -69,8 +69,6 @@ NEEDS = ("torch",)
 RETURNS = ("O", "dS")
 VARIANTS = (straight_by_hand, {"hit + P - P.detach()": "(hit - P).detach() + P"})
 MISTAKES = (
-    Mistake("no way back", "The output is right, but its gradient is zero: nothing that has a derivative by P is left "
-        "in the weights.", {"hit + P - P.detach()": "hit + P - P"}),
     Mistake("the wrong one is detached", "The gradient has the wrong sign: the P that is added was cut off, and the "
         "one that is subtracted was not.", {"hit + P - P.detach()": "hit + P.detach() - P"}),
     Mistake("soft forwards", "These are averages of all values; forwards, only the drawn value should come through.",
@@ -83,8 +81,6 @@ MISTAKES = (
         "key's weight has a slope here.", {"hit + P - P.detach()": "hit + hit * (P - P.detach())"}),
     Mistake("the largest weight, not the draw", "The key of the largest weight was taken; `index` says which key was "
         "drawn.", {"one_hot(index,": "one_hot(P.argmax(dim=-1),"}),
-    Mistake("dO is not used", "The entries of the output were summed up: each counts with its entry of dO.",
-        {"grad(O, S, dO)": "grad(O.sum(), S)"}),
     Mistake("the softmax is missing on the way back", "This is the gradient by the weights; the scores lie before the "
         "softmax.",
         {"grad(O, S, dO)": "grad(O, P, dO)"}, {"P = S.softmax(dim=-1)": "P = S * 1"}),

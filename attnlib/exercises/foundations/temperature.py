@@ -52,8 +52,4 @@ MISTAKES = (
     Mistake("the weights were divided", "T has to act on the scores. Divided weights no longer sum to one.",
         {"S / T": "S", "return E / E.sum(axis=-1, keepdims=True)": "return E / E.sum(axis=-1, keepdims=True) / T"}),
     Mistake("divided by √T", "T itself divides the scores, not its root.", {"S / T": "S / T**0.5"}),
-    Mistake("no maximum subtracted", "exp of more than 709 is inf in float64, and inf / inf is nan.",
-        {"Z - Z.max(axis=-1, keepdims=True)": "Z"}),
-    Mistake("normalised over the rows", "Here each column sums to one; each row should.",
-        {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=-2, keepdims=True)"}),
 )  # fmt: skip

@@ -94,6 +94,4 @@ MISTAKES = (
     Mistake("over the queries", "Here each column has its k largest; each query should, a row.",
         {"argsort(-S, axis=-1": "argsort(-S, axis=-2",
          "order[..., :k], True, axis=-1": "order[..., :k, :], True, axis=-2"}),
-    Mistake("numbers, not truth values", "These are the numbers 0 and 1; a mask is boolean (`dtype=bool`).",
-        {"dtype=bool": "dtype=float"}, {"dtype=bool": "dtype=int"}),
 )  # fmt: skip

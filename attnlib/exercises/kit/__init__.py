@@ -1,13 +1,13 @@
 """The authoring kit: what the file of an exercise is written with, and the guard that reads it.
 
 How to write an exercise, in ten minutes. Copy the file that is nearest to yours in `attnlib/exercises/<chapter>/`:
-`foundations/softmax.py` (write), `foundations/scale_repair.py` (repair), `foundations/padded_context.py` (fill),
+`foundations/entropy.py` (write), `foundations/scale_repair.py` (repair), `foundations/padded_context.py` (fill),
 `foundations/predict_scale.py` (predict), `foundations/variance_proof.py` (prove). The path is the id, and nothing has
 to be listed elsewhere. `python -m attnlib.exercises.kit.guard foundations.softmax` says what is still missing.
 
 1. The docstring is what a learner reads: title; `write · ★ · 8 min · page · after ID, ID`; the task in one to three
    sentences, which the notebook repeats; three hints (a question, a direction, almost the answer in words); and what is
-   said once it is solved. It may contain $...$.
+   shown once it is solved. It may contain $...$.
 2. The first function is the solution, with a docstring of one line. The stub is made from it: for "write" its head and
    `...`; for "fill" the texts in `BLANKS` become `...`; for "repair" the mistakes named in `GIVEN` are put in.
 3. `cases(rng)` draws the arguments (`drawn`, `weights` of `kit/drawing.py`) and gives each case a name that a learner
@@ -27,7 +27,7 @@ to be listed elsewhere. `python -m attnlib.exercises.kit.guard foundations.softm
    and from each of them single mistakes are generated (`engine/generator`). So write by hand only what needs a story.
 7. `LAWS` from `attnlib.exercises.kit.laws` tell which law an unknown mistake breaks; `reference` is the function of the
    package that the solution must agree with; `RETURNS` names several results.
-8. PyTorch: `NEEDS = ("torch",)`, and `from attnlib.exercises.kit.lazy import torch`, so that nobody else loads it.
+8. PyTorch: `NEEDS = ("torch",)`, and `from attnlib.exercises.kit.lazy import torch`, which loads it when it is used.
 9. Predictions and results by hand: `answer()`, computed, not typed; `CHOICES` or `WITHIN`. Proofs: `PROOF`, `RUBRIC`.
 
 In the notebook: a block quote that opens with `> **Exercise** · ` and the line of the docstring that follows the title,

@@ -13,11 +13,10 @@ from typing import Any
 from attnlib.edit_table import Tried
 from attnlib.editing import shown
 from attnlib.exercises.engine.cases import cases_of
-from attnlib.exercises.engine.generator.edited_code import edits_of
+from attnlib.exercises.engine.generator.edited_code import edits_of, right_sources
 from attnlib.exercises.engine.generator.rules import RULES
 from attnlib.exercises.engine.interface import graded_in_this_process as graded
 from attnlib.exercises.engine.model import CodeExercise, Mistake
-from attnlib.exercises.engine.naming import right_sources
 from attnlib.exercises.engine.outcomes import observe, same
 
 Known = Iterable[
@@ -46,7 +45,7 @@ def rows_of(exercise: CodeExercise, known: Known) -> Iterator[Tried]:
 
 
 def by_name(exercise: CodeExercise, mistake: Mistake, function: Callable[..., Any]) -> str:
-    """What a learner with this mistake is told; empty if the answer passes."""
+    """What a learner with this mistake reads; empty if the answer passes."""
     got = graded(exercise, function)
     if got.passed:
         return ""

@@ -21,6 +21,9 @@ import numpy as np
 from attnlib.edit_table import table
 from attnlib.exercises.engine import derived_cases
 from attnlib.exercises.engine.cases import cases_of
+from attnlib.exercises.engine.generator import edited_code
+from attnlib.exercises.engine.generator.rules import RULES
+from attnlib.exercises.engine.generator.words import is_specific
 from attnlib.exercises.engine.interface import graded_in_this_process as graded
 from attnlib.exercises.engine.model import (
     KINDS,
@@ -34,7 +37,7 @@ from attnlib.exercises.engine.naming import naming_of
 from attnlib.exercises.engine.outcomes import Outcome, observe, same
 from attnlib.exercises.engine.registry import exercises, find
 from attnlib.exercises.engine.results import Result
-from attnlib.exercises.engine.source_edits import edited
+from attnlib.exercises.engine.source_edits import compiled, edited
 
 SLOWEST = 1.0  # seconds for one check
 FEWEST_MISTAKES, FEWEST_VARIANTS, FEWEST_CASES, HINTS = 5, 2, 4, 3
@@ -102,7 +105,7 @@ def secrets_of(exercise: Exercise) -> Iterator[str]:
 
 
 def answer_in(exercise: AnswerExercise, text: str) -> str | None:
-    """The answer itself, as a number or a choice, in the text; asking for a number of the task is allowed."""
+    """The answer itself, as a number or a choice, in the text; a number of the task is allowed."""
     if isinstance(exercise.value, str):
         others = [choice for choice in exercise.choices if choice != exercise.value]
         named = exercise.value.lower() in text.lower() and not any(
@@ -128,8 +131,8 @@ def of_code(exercise: CodeExercise) -> Iterator[str]:
     yield from of_reference(exercise)
     yield from of_stub(exercise)
     yield from of_repetition(exercise)
-    if len(exercise.mistakes) < FEWEST_MISTAKES:
-        yield f"there must be at least {FEWEST_MISTAKES} mistakes; got {len(exercise.mistakes)}"
+    if (count := named_wrong_answers(exercise, FEWEST_MISTAKES)) < FEWEST_MISTAKES:
+        yield f"at least {FEWEST_MISTAKES} wrong answers must have a name, written or generated; got {count}"
     if len(exercise.variants) < FEWEST_VARIANTS:
         yield f"there must be at least {FEWEST_VARIANTS} variants; got {len(exercise.variants)}"
     yield from of_cases(exercise)
@@ -173,6 +176,17 @@ def of_cases(exercise: CodeExercise) -> Iterator[str]:
         yield "the right answers part on every trap: they must agree where the task leaves no doubt"
 
 
+def named_wrong_answers(exercise: CodeExercise, enough: int) -> int:
+    """How many wrong answers have a name of their own, written or generated; counted until there are enough."""
+    names, cases = {mistake.name for mistake in exercise.mistakes}, cases_of(exercise)
+    made = edited_code.generated(exercise, RULES)
+    while len(names) < enough and (one := next(made, None)):
+        outcomes = [observe(one.function, arguments, traced=False) for arguments in cases.arguments]
+        if is_specific(one.name) and cases.tell(outcomes, finite=True):
+            names.add(one.name)
+    return len(names)
+
+
 def of_reference(exercise: CodeExercise) -> Iterator[str]:
     """The solution computes what the package computes."""
     if exercise.reference is None:
@@ -189,7 +203,7 @@ def of_reference(exercise: CodeExercise) -> Iterator[str]:
 
 def of_stub(exercise: CodeExercise) -> Iterator[str]:
     """The stub is not attempted, whether checked as it is or written anew by the learner."""
-    got = graded(exercise, exercise.compile(exercise.stub, "stub"))
+    got = graded(exercise, compiled(exercise.stub, exercise.solution, f"{exercise.id}: stub"))
     if got.status != "not attempted":
         yield f"the stub must count as not attempted; got {got.status!r}"
     for law in exercise.properties:
@@ -271,7 +285,8 @@ def of_several(exercise: CodeExercise) -> Iterator[str]:
         outcomes = explicable(exercise, function)
         if outcomes is None:
             continue
-        named = {mistake.name for mistake in naming_of(exercise).explain_by_written(outcomes).mistakes}
+        answer = cases_of(exercise).compared(outcomes)
+        named = {mistake.name for mistake in naming_of(exercise).explain_by_written(answer).mistakes}
         wrongly = named - {mistake.name for mistake in mistakes}
         if wrongly:
             yield f"{' + '.join(mistake.name for mistake in mistakes)} must not be named {wrongly}"

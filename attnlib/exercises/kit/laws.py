@@ -120,7 +120,7 @@ def arrays_of(value: Any) -> tuple[np.ndarray, ...]:
 
 
 def moved(before: Any, after: Any) -> str | None:
-    """In words, the first place where the result moved although it should not; None if it stayed."""
+    """In words, the first entry of the result that moved although it should not; None if it stayed."""
     for a, b in zip(arrays_of(before), arrays_of(after), strict=True):
         scale = 1e-4 if a.dtype == np.float32 else 1e-8
         wrong = np.argwhere(~np.isclose(a, b, rtol=scale, atol=scale, equal_nan=True))
@@ -131,5 +131,5 @@ def moved(before: Any, after: Any) -> str | None:
     return None
 
 
-def index(where: Any) -> str:
-    return f"[{', '.join(str(int(i)) for i in where)}]"
+def index(at: Any) -> str:
+    return f"[{', '.join(str(int(i)) for i in at)}]"

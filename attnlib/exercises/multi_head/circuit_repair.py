@@ -80,5 +80,4 @@ MISTAKES = (
         "itself.", {"range(i + 1)": "range(i)"}),
     Mistake("one place too far", "It fetched from the place behind the one that was found.",
         {"tokens[places[-1]]": "tokens[min(places[-1] + 1, n - 1)]"}),
-    Mistake("looks ahead", "A place may look at itself and at what came before it.", {"range(i + 1)": "range(n)"}),
 )  # fmt: skip

@@ -55,6 +55,8 @@ VARIANTS = (
     {"P = np.eye(n, k=-offset)\n": "P = np.tri(n, n, -offset) - np.tri(n, n, -offset - 1)\n"},
 )  # fmt: skip
 MISTAKES = (
+    Mistake("only the last offset is left", "The parts of the heads add up; each one overwrote the one before.",
+        {"Y += P": "Y = P"}),
     Mistake("the heads look ahead", "The ones stand above the diagonal: each head reads the future.",
         {"k=-offset": "k=offset"}),
     Mistake("the sequence was closed to a ring", "The first tokens read the last ones. What lies before the first "
@@ -67,15 +69,9 @@ MISTAKES = (
     Mistake("rows without a neighbour look everywhere", "Where nothing stands o places back a softmax still spreads "
         "its weight. Such a row must be zero.",
         {"P = np.eye(n, k=-offset)": "P = np.eye(n, k=-offset) + (np.arange(n) < offset)[:, None] / n"}),
-    Mistake("a mean over the heads", "The parts of the heads are added, not averaged.",
-        {"return Y": "return Y / len(kernel)"}),
     Mistake("one matrix for all offsets", "Each offset has its own matrix.", {"P @ X @ W": "P @ X @ kernel[0]"}),
-    Mistake("the offsets are reversed", "kernel[0] belongs to the token itself, not to the farthest one.",
-        {"enumerate(kernel)": "enumerate(kernel[::-1])"}),
     Mistake("off by one", "Offset 0 is the token itself; here the nearest is one place back.",
         {"k=-offset": "k=-offset - 1"}),
-    Mistake("only the last offset is left", "The parts of the heads add up; each one overwrote the one before.",
-        {"Y += P": "Y = P"}),
     Mistake("one head with the mean of the tables", "All neighbours were mixed first, and then multiplied: one head "
         "cannot treat them differently.", {"Y += P @ X @ W": "Y += P @ X @ kernel.mean(axis=0)"}),
 )  # fmt: skip

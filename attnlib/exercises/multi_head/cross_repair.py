@@ -59,13 +59,9 @@ VARIANTS = (
 MISTAKES = (
     Mistake("keys from the target", "What is scored must be what is read: the source.",
         {"heads(source @ W_K)": "heads(X @ W_K)"}),
-    Mistake("values from the target", "The target read itself.", {"heads(source @ W_V)": "heads(X @ W_V)"}),
-    Mistake("queries from the source", "The source asked; the target should.",
-        {"heads(X @ W_Q)": "heads(source @ W_Q)"}),
     Mistake("scaled by √d_model", "A head's score adds up d / h products: its own width counts.",
         {"math.sqrt(Q.shape[-1])": "math.sqrt(X.shape[-1])"}),
     Mistake("merged without the transpose", "The heads were strung together without changing places with the tokens.",
         {"(P @ V).swapaxes(0, 1)": "(P @ V)"}),
-    Mistake("the output projection was forgotten", "The heads were not mixed: W_O is missing.", {"@ W_O": ""}),
     Mistake("√d_k is missing", "The scores were not scaled.", {"/ math.sqrt(Q.shape[-1])": ""}),
 )  # fmt: skip

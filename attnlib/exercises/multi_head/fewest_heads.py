@@ -2,9 +2,9 @@
 
 write · ★★ · 12 min · 03-multi-head/1-why-several-heads
 
-With its weights held fixed a layer computes the sum over heads of P[k] X M[k], with P (h, n, n) and M (h, d,
-d_out). How many heads of that kind are enough to compute the same map of X exactly? Their tables may hold any
-numbers. Return that smallest number.
+With its weights held fixed a layer computes the sum over heads of P[k] X M[k], with P (h, n, n) and M (h, d, d_out).
+How many heads of that kind are enough to compute the same map of X exactly? Their tables may hold any numbers. Return
+that smallest number, which is 0 for a map that is zero.
 
 1. Two heads with the same table P: can one do their work? And two heads with the same matrix M?
 2. It is not enough to count tables, or matrices, that differ: the sum may cancel.
@@ -52,9 +52,9 @@ def cases(rng):
     P, M = heads(3, 3, 2, 4)
     Q, N = heads(4, 4, 3, 3)
     return {
-        "three heads of their own": (P, M),
-        "two of three look at the same places": (P[[0, 1, 0]], M),
-        "two of three say the same": (P, M[[0, 1, 1]]),
+        "three different heads": (P, M),
+        "two of three have the same weights": (P[[0, 1, 0]], M),
+        "two of three have the same matrix": (P, M[[0, 1, 1]]),
         "two heads cancel": (P[[0, 1, 0]], np.stack([M[0], M[1], -M[0]])),
         "two pairs cancel": (Q[[0, 1, 2, 3, 0, 1]], np.stack([*N, -N[0], -N[1]])),
         "three of five cancel in part": (
@@ -64,20 +64,20 @@ def cases(rng):
         "the fourth table is a mixture": (np.stack([*Q[:3], Q[:3].mean(axis=0)]), N),
         "more heads than a token has pairs": heads(6, 3, 2, 2),
         "one head": heads(1, 4, 2, 3),
+        "two identical heads": (P[[0, 0]], M[[0, 0]]),
+        "three identical heads and another": (P[[0, 1, 0, 0]], M[[0, 1, 0, 0]]),
+        "a map that is zero": (P, 0 * M),
     }
 
 
 VARIANTS = (by_probing, by_outer_products)
 MISTAKES = (
     Mistake("the tables were counted", "This is how many independent tables of weights there are. The matrices may "
-        "bring it down: two heads that say the same are one head with the sum of their tables.",
+        "bring it down: two heads of the same matrix are one head with the sum of their tables.",
         {"table = P.reshape(h, -1).T @ M.reshape(h, -1)": "table = P.reshape(h, -1)"}),
     Mistake("the matrices were counted", "This is how many independent matrices there are. The weights may bring it "
-        "down: two heads that look at the same places are one.",
+        "down: two heads that attend to the same positions are one.",
         {"table = P.reshape(h, -1).T @ M.reshape(h, -1)": "table = M.reshape(h, -1)"}),
-    Mistake("the smaller of the two ranks", "Neither rank sees that two heads may cancel. Take the rank of the sum.",
-        {"return np.linalg.matrix_rank(table)":
-             "return min(np.linalg.matrix_rank(P.reshape(h, -1)), np.linalg.matrix_rank(M.reshape(h, -1)))"}),
     Mistake("all heads", "That many heads there are. Fewer may do the same.",
         {"return np.linalg.matrix_rank(table)": "return h"}),
     Mistake("the rank of the layer as one matrix", "That is the rank of the map from all numbers of X to all numbers "

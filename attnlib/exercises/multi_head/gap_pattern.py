@@ -73,8 +73,4 @@ MISTAKES = (
         {"np.tril(match)": "np.tril(match, k=-1)"}),
     Mistake("not shared out", "The rows do not sum to one: the weight is shared evenly among the places that fit.",
         {"return match / np.maximum(match.sum(axis=1, keepdims=True), 1)": "return match"}),
-    Mistake("shared out by columns", "Each *row* sums to one: who looks shares out its weight.", {"axis=1": "axis=0"}),
-    Mistake("queries and keys exchanged", "Rows ask and columns are looked at.",
-        {"return match / np.maximum(match.sum(axis=1, keepdims=True), 1)":
-             "return (match / np.maximum(match.sum(axis=1, keepdims=True), 1)).T"}),
 )  # fmt: skip

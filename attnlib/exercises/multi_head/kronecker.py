@@ -55,7 +55,6 @@ MISTAKES = (
         "the weights are the first factor.", {"np.kron(P[k], M[k].T)": "np.kron(M[k].T, P[k])"}),
     Mistake("M is not transposed", "Entry a of the output collects from entry b of the input by M[b, a].",
         {"M[k].T": "M[k]"}),
-    Mistake("P is transposed", "Output i collects from input j by P[i, j].", {"np.kron(P[k]": "np.kron(P[k].T"}),
     Mistake("one head only", "The heads add up.", {"range(len(P))": "range(1)"}),
     Mistake("a matrix for each head", "These are the heads' own matrices. The layer adds them up.",
         {"sum(np.kron(P[k], M[k].T) for k in range(len(P)))":

@@ -57,11 +57,8 @@ MISTAKES = (
     Mistake("inverted mask", "True means: may look.",
         {"np.where(mask[:, None], S, -math.inf)": "np.where(mask[:, None], -math.inf, S)"},
         {"np.where(mask[:, None], S, -math.inf)": "np.where(~mask[:, None], S, -math.inf)"}),
-    Mistake("queries and keys of the mask are exchanged", "Rows of the mask are queries, columns are keys.",
-        {"mask[:, None]": "mask.swapaxes(-1, -2)[:, None]"}),
     Mistake("the first sequence's mask for all", "Each sequence has its own mask.",
         {"mask[:, None]": "mask[:1, None]"}),
-    Mistake("hidden scores are zero", "exp(0) is 1: hidden keys are still read.", {"-math.inf": "0.0"}),
     Mistake("hidden after the softmax", "The hidden keys give nothing, but they still took their share: the other "
         "weights no longer sum to one.",
         {"S = np.where(mask[:, None], S, -math.inf)\n": "\n",

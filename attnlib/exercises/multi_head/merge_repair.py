@@ -55,5 +55,4 @@ MISTAKES = (
     Mistake("a sum of the heads", "The heads were added up, and repeated to the right width. They belong side by side.",
         {"O.swapaxes(-3, -2).reshape(*batch, n, n_heads * d_v)":
              "np.concatenate([O.sum(axis=-3)] * n_heads, axis=-1)"}),
-    Mistake("tokens in reverse", "The tokens have changed their order.", {"O.swapaxes": "O[..., ::-1, :].swapaxes"}),
 )  # fmt: skip

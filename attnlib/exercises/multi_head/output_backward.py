@@ -50,19 +50,11 @@ VARIANTS = (merged_backward_by_head, {"merged.T @ dY": "np.einsum('ne,nd->ed', m
 MISTAKES = (
     Mistake("the gradient was split without the transpose", "The shape is right, but rows were cut: split the columns "
         "first, then swap tokens and heads.", {".reshape(n, h, d_v).swapaxes(0, 1)": ".reshape(h, n, d_v)"}),
-    Mistake("the heads were merged without the transpose", "The gradient of W_O used heads that were strung together "
-        "in the wrong order.", {"O.swapaxes(0, 1).reshape(n, h * d_v)": "O.reshape(n, h * d_v)"}),
     Mistake("tokens before heads", "The columns are split, but the heads are not yet in front: swap tokens and heads.",
         {".reshape(n, h, d_v).swapaxes(0, 1)": ".reshape(n, h, d_v)"}),
-    Mistake("dW_O is cut into heads", "A gradient has the shape of its array: W_O is (h d_v, d), the heads' rows "
-        "below each other.", {"dW_O = merged.T @ dY": "dW_O = (merged.T @ dY).reshape(h, d_v, -1)"}),
     Mistake("W_O is not transposed", "Untransposed it runs only where W_O is square.", {"W_O.T": "W_O"}),
-    Mistake("dW_O is transposed", "A gradient has the shape of its array. Where W_O is square the shape does not tell.",
-        {"merged.T @ dY": "dY.T @ merged"}),
     Mistake("the heads are interleaved", "Each head's gradient is a block of neighbouring columns.",
         {".reshape(n, h, d_v).swapaxes(0, 1)": ".reshape(n, d_v, h).transpose(2, 0, 1)"}),
-    Mistake("the two are swapped", "First the gradient by the heads, then the one by W_O.",
-        {"return dO, dW_O": "return dW_O, dO"}),
     Mistake("the mean over the tokens", "The gradient by a matrix sums over the tokens that used it.",
         {"merged.T @ dY": "merged.T @ dY / n"}),
 )  # fmt: skip

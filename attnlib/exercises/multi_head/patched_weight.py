@@ -64,21 +64,19 @@ def cases(rng):
 
 VARIANTS = (one_score_at_a_time, all_at_once)
 MISTAKES = (
+    Mistake("the change of the weight", "This is by how much the weight changes. The weight itself is wanted.",
+        {"    return found": "    return found - softmax(X @ W_K @ q / math.sqrt(len(q)))[where]"}),
     Mistake("added on top", "What the head had said in the spoiled text is still in the stream: it is replaced, not "
         "added to.", {"- bad[k, i]": ""}),
     Mistake("taken out only", "What was said in the spoiled text is gone, but nothing was put in its place.",
         {"+ clean[k, i] - bad[k, i]": "- bad[k, i]"}),
     Mistake("the wrong way round", "What was clean was taken away, and what was bad added.",
         {"+ clean[k, i] - bad[k, i]": "- clean[k, i] + bad[k, i]"}),
-    Mistake("everything else lost", "The place keeps what all the others wrote there.",
-        {"stream[i] = stream[i] + clean[k, i] - bad[k, i]": "stream[i] = clean[k, i]"}),
     Mistake("at all places at once", "One head at *one* place is put back at a time.",
         {"stream[i] = stream[i] + clean[k, i] - bad[k, i]": "stream = stream + clean[k] - bad[k]"}),
     Mistake("all heads at once", "*One* head at one place is put back at a time.",
         {"clean[k, i] - bad[k, i]": "clean[:, i].sum(axis=0) - bad[:, i].sum(axis=0)"}),
     Mistake("√d_k is missing", "The scores were not divided by the root of d_k.", {"/ math.sqrt(len(q))": ""}),
-    Mistake("scaled by √d", "Divide by the root of the width of the query, not of the stream.",
-        {"math.sqrt(len(q))": "math.sqrt(X.shape[1])"}),
     Mistake("the weight of the place that was patched", "The weight on `where` is asked for, wherever the vector was "
         "put back.", {"[where]": "[i]"}),
     Mistake("earlier ones stay", "Each time the spoiled text is the start: what was put back before must be gone "

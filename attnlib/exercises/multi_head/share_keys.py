@@ -51,13 +51,9 @@ VARIANTS = (
          "np.stack([K[..., k * K.shape[-3] // n_heads, :, :] for k in range(n_heads)], axis=-3)"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("tiled, not repeated", "The key heads came round in turns. Neighbouring query heads share one.",
-        {"np.repeat(K, n_heads // K.shape[-3]": "np.concatenate([K] * (n_heads // K.shape[-3])"}),
+    Mistake("the tokens were repeated", "The axis of the heads is the third from the end.", {"axis=-3)": "axis=-2)"}),
     Mistake("everybody reads the first key head", "Each group has its own key head.",
         {"np.repeat(K,": "np.repeat(K[..., :1, :, :] + 0 * K,"}),
-    Mistake("the groups are reversed", "The first group shares the first key head.",
-        {"np.repeat(K,": "np.repeat(K[..., ::-1, :, :],"}),
-    Mistake("the tokens were repeated", "The axis of the heads is the third from the end.", {"axis=-3)": "axis=-2)"}),
     Mistake("divided by the size of the group", "A key is shared, not split: each query head reads it whole.",
         {"return np.repeat": "return K.shape[-3] / n_heads * np.repeat"}),
 )  # fmt: skip

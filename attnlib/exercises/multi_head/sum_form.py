@@ -51,8 +51,6 @@ MISTAKES = (
         {"W_O.reshape(n_heads, d_v, -1)": "W_O[:d_v]"}),
     Mistake("the last block for the first head", "Head 0 meets the first rows.",
         {"W_O.reshape(n_heads, d_v, -1)": "W_O.reshape(n_heads, d_v, -1)[::-1]"}),
-    Mistake("divided by the number of heads", "The parts sum to the output; they are not a mean.",
-        {"return O @ W_O.reshape(n_heads, d_v, -1)": "return O @ W_O.reshape(n_heads, d_v, -1) / n_heads"}),
     Mistake("all parts at once", "This is their sum, the output of the layer, once for every head.",
         {"return O @ W_O.reshape(n_heads, d_v, -1)":
              "return np.stack([(O @ W_O.reshape(n_heads, d_v, -1)).sum(axis=-3)] * n_heads, axis=-3)"}),

@@ -2,17 +2,17 @@
 
 write · ★ · 8 min · 03-multi-head/3-memory
 
-A model writes its token number n. In every `period`-th of its layers (the last of each `period`) a token may look at
-everything before it, in the other layers only at the last `window` tokens, itself among them. n_kv_heads heads of
-d_head numbers have keys and values, `bytes_each` bytes a number. What no later token can look at is thrown away.
-`layers` is a multiple of `period`. Return the bytes of the cache.
+A model reads its token number n. In every `period`-th of its layers (the last of each `period`) it attends to
+everything up to n, in the other layers only to the last `window` tokens, n among them. n_kv_heads heads of d_head
+numbers have keys and values, `bytes_each` bytes a number. The cache holds what token n attends to, its own key and
+value included, and nothing else. `layers` is a multiple of `period`. Return the bytes of the cache.
 
 1. How many tokens does a layer with a window have to keep? And if the text is still shorter than the window?
 2. How many layers of each kind are there?
 3. Add the tokens that all layers keep; then two, heads, numbers, bytes, as for any cache.
 
 Beyond the window most layers stop growing, and what is left grows with one layer in `period`. It is another lever on
-the second bill than sharing, and the two multiply. It is not free: it changes what the layers can read.
+the memory than sharing, and the two multiply. It is not free: it changes what the layers can read.
 """
 
 from attnlib.exercises.engine.model import Mistake
@@ -51,11 +51,8 @@ MISTAKES = (
         "for.", {"min(n, window)": "window"}),
     Mistake("no layer sees all", "Some layers keep everything.",
         {"kept = whole * n + (layers - whole) * min(n, window)": "kept = layers * min(n, window)"}),
-    Mistake("all layers see all", "Only one layer in `period` keeps everything; the others forget what lies behind "
-        "the window.", {"kept = whole * n + (layers - whole) * min(n, window)": "kept = layers * n"}),
-    Mistake("the two kinds are exchanged", "One layer in `period` sees all, the others have a window.",
-        {"kept = whole * n + (layers - whole) * min(n, window)":
-             "kept = (layers - whole) * n + whole * min(n, window)"}),
+    Mistake("all layers see all", "Only one layer in `period` keeps everything; the others forget what is older "
+        "than the window.", {"kept = whole * n + (layers - whole) * min(n, window)": "kept = layers * n"}),
     Mistake("one layer sees all", "One layer in each `period` sees all, not one in the whole model.",
         {"whole = layers // period": "whole = 1"}),
     Mistake("the number of windows", "One layer in `period` sees all: there are layers / period of them.",

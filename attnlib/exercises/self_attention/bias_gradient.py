@@ -51,16 +51,8 @@ MISTAKES = (
         {"dS = P * (dP - (P * dP).sum(axis=1, keepdims=True))": "dS = dP"}),
     Mistake("the softmax as if it were entry by entry", "A weight also answers to the other scores of its row: the "
         "row's average has to be taken away.", {"dS = P * (dP - (P * dP).sum(axis=1, keepdims=True))": "dS = P * dP"}),
-    Mistake("the diagonal of the Jacobian alone", "A weight also answers to the other scores of its row.",
-        {"dP - (P * dP).sum(axis=1, keepdims=True)": "dP * (1 - P)"}),
     Mistake("the plain mean", "What the softmax subtracts is the mean of dP with the weights P.",
         {"(P * dP).sum(axis=1, keepdims=True)": "dP.mean(axis=1, keepdims=True)"}),
-    Mistake("averaged over the columns", "The softmax runs over the keys of one query: its average belongs to a row.",
-        {"axis=1": "axis=0"}),
-    Mistake("a mean of each diagonal", "One number stands in many scores. What arrives from each of them is added, "
-        "not averaged.", {"np.trace(dS, offset=o)": "np.diagonal(dS, o).mean()"}),
-    Mistake("query minus key", "The numbers are in the opposite order: the offset is key minus query.",
-        {"offset=o": "offset=-o"}),
     Mistake("divided by n", "A sum over all scores in which the number stands needs no division.",
         {"for o in range(1 - n, n)])": "for o in range(1 - n, n)]) / n"}),
     Mistake("distances, not offsets", "Left and right were put together.",

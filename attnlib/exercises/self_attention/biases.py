@@ -47,13 +47,10 @@ VARIANTS = (by_einsum, {"W_K @ b_Q / scale": "b_Q / scale @ W_K.T"})
 MISTAKES = (
     Mistake("the bias of the keys was kept", "The term with b_K is a number of the query: the same for all keys of a "
         "row, so the softmax drops it. What is left over for the keys comes from b_Q.", {"W_K @ b_Q": "W_Q @ b_K"}),
-    Mistake("the other map", "The bias of the queries meets the *mapped key*, so W_K stands beside it.",
-        {"W_K @ b_Q": "W_Q @ b_Q"}),
     Mistake("both biases", "The term with b_K is the same for all keys of a row.",
         {"W_K @ b_Q / scale": "(W_K @ b_Q + W_Q @ b_K) / scale"}),
     Mistake("the wrong bias", "b_Q is what is added to every query, and so to the score of every key.",
         {"W_K @ b_Q": "W_K @ b_K"}),
-    Mistake("transposed", "Row i of the scores belongs to query i: W_Q comes first.", {"W_Q @ W_K.T": "W_K @ W_Q.T"}),
     Mistake("√d_k is missing", "The scores are divided by the root of d_k, and so is everything that they are made of.",
         {"/ scale, W_K @ b_Q / scale": ", W_K @ b_Q"}),
     Mistake("u is not scaled", "The whole score is divided by the root of d_k, the term of the bias, too.",

@@ -57,6 +57,10 @@ def as_a_divergence(P):
 
 VARIANTS = (as_a_divergence, {"np.log(np.where(P > 0, P, 1))": "np.log(P + (P == 0))"})
 MISTAKES = (
+    Mistake("a share of the entropy", "This is the difference divided by the entropy of the mean row. The difference "
+        "itself is wanted.",
+        {"return entropy(P.mean(axis=0)) - entropy(P).mean(axis=0)":
+             "return 1 - entropy(P).mean(axis=0) / entropy(P.mean(axis=0))"}),
     Mistake("the other way round", "This is never positive: from the entropy of the mean the mean of the entropies is "
         "taken away.",
         {"return entropy(P.mean(axis=0)) - entropy(P).mean(axis=0)":
@@ -67,10 +71,4 @@ MISTAKES = (
         {"return entropy(P.mean(axis=0)) - entropy(P).mean(axis=0)": "return entropy(P).mean(axis=0)"}),
     Mistake("nan where a weight is zero", "0 log 0 counts as zero, and NumPy says nan.",
         {"np.where(P > 0, P, 1)": "P"}),
-    Mistake("summed, not averaged", "The entropies of the texts were added up, not averaged.",
-        {"- entropy(P).mean(axis=0)": "- entropy(P).sum(axis=0)"}),
-    Mistake("averaged over the queries", "The tables were averaged over queries. What blurs the figure is the mean "
-        "over texts, the first axis.",
-        {"P.mean(axis=0)": "P.mean(axis=1)", "entropy(P).mean(axis=0)": "entropy(P).mean(axis=1)"}),
-    Mistake("logarithms to base 2", "These are bits; asked for were natural logarithms.", {"np.log(": "np.log2("}),
 )  # fmt: skip

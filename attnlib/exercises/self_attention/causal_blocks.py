@@ -41,10 +41,6 @@ def by_looking(n, d, b):
 
 VARIANTS = (by_looking, {"2 * blocks * b * b * d": "sum(2 * d * b * (i + 1) * b for i in range(side))"})
 MISTAKES = (
-    Mistake("the allowed places", "This counts the places where a query may look. A block is computed as a whole, its "
-        "forbidden places too.", lambda n, d, b: n * (n + 1) * d),
-    Mistake("every block", "The blocks above the diagonal hold no allowed place and are skipped.",
-        {"side * (side + 1) // 2": "side * side"}),
     Mistake("without the diagonal", "The blocks on the diagonal hold allowed places as well.",
         {"side * (side + 1) // 2": "side * (side - 1) // 2"}),
     Mistake("the scores alone", "Each place costs twice: once for its score, once for its share of the average.",

@@ -64,8 +64,6 @@ MISTAKES = (
     Mistake("over the features", "The mean runs over the numbers of each token. That leaks nothing, and it is another "
         "thing: asked for was a mean over tokens.",
         {"np.cumsum(X, axis=-2) / seen": "X.mean(axis=-1, keepdims=True)"}),
-    Mistake("a running sum over the features", "The axis of the tokens is the one before the last.",
-        {"np.cumsum(X, axis=-2)": "np.cumsum(X, axis=-1)"}),
     Mistake("from the end", "The sum runs from the last token backwards: each mean holds the future and not the past.",
         {"np.cumsum(X, axis=-2)": "np.cumsum(X[..., ::-1, :], axis=-2)[..., ::-1, :]"}),
     Mistake("the mean, not what is left", "This is the mean itself. It was to be taken from X.",

@@ -50,8 +50,6 @@ MISTAKES = (
         "among.", lambda n: np.ones(n) / n),
     Mistake("not divided by the number of queries", "The shares sum to n. They were to sum to one.",
         {"[::-1] / n\n": "[::-1]\n"}),
-    Mistake("from far to near", "The numbers stand the other way round: distance 0 comes first.",
-        {".cumsum()[::-1]": ".cumsum()"}),
     Mistake("as many places as there are", "These are the shares of the allowed *places*, each counted once. A place "
         "in an early row has more weight than one in a late row.", lambda n: 2 * np.arange(n, 0, -1) / (n * (n + 1))),
     Mistake("the mean of each diagonal", "Each distance was divided by how often it occurs. Asked for was its share "

@@ -58,12 +58,7 @@ MISTAKES = (
         {"left / left.sum(axis=1, keepdims=True)": "(left + P[:, [j]] / left.shape[1])"}),
     Mistake("given to the word itself", "The freed weight went to the diagonal. It belongs to all that are left, in "
         "proportion.", lambda P, V, j: (P - np.outer(P[:, j], np.eye(len(P))[j]) + np.diag(P[:, j])) @ V),
-    Mistake("softmax of weights", "The weights went through a softmax once more, which makes them nearly even. Divide "
-        "by their sum.",
-        {"left / left.sum(axis=1, keepdims=True)": "np.exp(left) / np.exp(left).sum(axis=1, keepdims=True)"}),
     Mistake("the hidden word's own row", "Row j was struck out of the weights, and everybody still looks at word j.",
         lambda P, V, j: np.where(np.arange(len(P))[:, None] == j, 0, P @ V)),
-    Mistake("divided over the queries", "Each column was divided by its sum. A row is one word's weights: its own sum "
-        "counts.", {"left.sum(axis=1, keepdims=True)": "left.sum(axis=0, keepdims=True)"}),
     Mistake("nothing was hidden", "These are the outputs with word j in sight.", lambda P, V, j: P @ V),
 )  # fmt: skip

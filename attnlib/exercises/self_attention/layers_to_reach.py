@@ -87,8 +87,6 @@ MISTAKES = (
         {"kernel**layers": "(layers + 1)"}, {"kernel**layers": "2**layers"}),
     Mistake("its own place was forgotten", "Before any layer an output reaches one place: its own. The reach starts "
         "with 1.", {"layers, reach = 0, 1": "layers, reach = 0, 0"}),
-    Mistake("one dilated layer too many", "After l dilated layers the reach is kernel^l. It is enough that it equals "
-        "the length.", {"return layers\n": "return layers + 1\n"}),
     Mistake("the first layer is dilated already", "Layer 0 reads neighbours: its step is kernel^0, which is 1.",
         {"kernel**layers": "kernel ** (layers + 1)"}),
 )  # fmt: skip

@@ -65,9 +65,6 @@ MISTAKES = (
         "be hidden, the last axis.", {"real[:, None, :]": "real[:, :, None]"}),
     Mistake("hidden scores are zero", "exp(0) is 1: a hidden key with the score 0 is read like any other.",
         {"-math.inf": "0.0"}),
-    Mistake("a finite number in place of minus infinity", "A low number is not yet hidden: where the scores of the "
-        "real keys are lower still, the hidden key wins.",
-        {"-math.inf": "-100.0"}, {"-math.inf": "-1000.0"}),
     Mistake("hidden after the softmax", "The hidden keys give nothing, but they still took their share: the other "
         "weights no longer sum to one.",
         {"S = np.where(real[:, None, :], S, -math.inf)\n": "\n",

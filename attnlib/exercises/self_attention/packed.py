@@ -53,14 +53,10 @@ MISTAKES = (
         {"& np.tri(n, dtype=bool)": ""}),
     Mistake("other texts are visible", "This is the causal mask alone: a token also sees the texts before its own.",
         {"(text[:, None] == text) &": ""}),
-    Mistake("one of the two is enough", "Joined with `or` each condition alone opens a place. Both must hold.",
-        {"& np.tri": "| np.tri"}),
     Mistake("texts with smaller numbers are visible", "A token may see its own text alone, whatever the numbers of "
         "the others are.", {"text[:, None] == text": "text[:, None] >= text"}),
     Mistake("it may not see itself", "The diagonal is hidden. A token may look at itself: it has read itself.",
         {"np.tri(n, dtype=bool)": "np.tri(n, k=-1, dtype=bool)"}),
-    Mistake("True means hidden", 'In this course True means "may look".',
-        {"(text[:, None] == text) & np.tri(n, dtype=bool)": "~((text[:, None] == text) & np.tri(n, dtype=bool))"}),
     Mistake("an additive mask", "This mask is to be added to scores. Asked for was a boolean one.",
         {"return (text[:, None] == text) & np.tri(n, dtype=bool)":
              "return np.where((text[:, None] == text) & np.tri(n, dtype=bool), 0.0, -np.inf)"}),

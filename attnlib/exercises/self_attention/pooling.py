@@ -50,11 +50,6 @@ def pool_by_loop(X, mask):
     return means
 
 
-def largest_of_tokens(X, mask):
-    largest = np.where(mask[..., None], X, -np.inf).max(axis=-2)
-    return np.where(mask.any(axis=-1, keepdims=True), largest, 0.0)
-
-
 VARIANTS = (
     pool_by_loop,
     {"(X * mask[..., None]).sum(axis=-2)": "np.einsum('...nd,...n->...d', X, mask.astype(X.dtype))"},
@@ -69,14 +64,10 @@ MISTAKES = (
     Mistake("the padding was averaged", "This is the mean of the padded rows. The mask is True for the real ones.",
         {"count = mask.sum(axis=-1, keepdims=True)": "count = (~mask).sum(axis=-1, keepdims=True)",
          "X * mask[..., None]": "X * ~mask[..., None]"}),
-    Mistake("the largest, not the mean", "Each number is the largest of the real tokens' numbers. That is invariant "
-        "too, but it is no mean.", largest_of_tokens),
     Mistake("a sum, not a mean", "The sum was not divided by the number of real tokens.",
         {"/ np.maximum(count, 1)": ""}),
     Mistake("nan for an empty sequence", "A sequence without real tokens was divided by its count of zero. It should "
         "give zeros.", {"np.maximum(count, 1)": "count"}),
-    Mistake("the first token only", "This is one token, not their mean: another order gives another result.",
-        {"return (X * mask[..., None]).sum(axis=-2) / np.maximum(count, 1)": "return X[..., 0, :] * (count > 0)"}),
     Mistake("divided by the root of the count", "A mean divides by the count itself.",
         {"np.maximum(count, 1)": "np.sqrt(np.maximum(count, 1))"}),
     Mistake("one more token was counted", "The count is too large by one.", {"np.maximum(count, 1)": "(count + 1)"}),

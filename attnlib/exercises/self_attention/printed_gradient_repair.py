@@ -66,9 +66,5 @@ MISTAKES = (
     Mistake("√d_k is missing", "The factor of the forward is missing on the way back.", {"return scale *": "return"}),
     Mistake("the queries in place of the keys", "That is a product of the kind that gives the gradient by the keys.",
         {"dS @ K": "dS.swapaxes(-1, -2) @ Q"}),
-    Mistake("only the diagonal of the Jacobian", "A weight also answers to the scores of the other keys.",
-        {"dP - (P * dP).sum(axis=-1, keepdims=True)": "dP * (1 - P)"}),
-    Mistake("summed over the queries", "The sum runs over the keys of one query.",
-        {"axis=-1, keepdims": "axis=-2, keepdims"}),
     Mistake("V is not transposed", "It runs only where the sizes agree.", {"V.swapaxes(-1, -2)": "V"}),
 )  # fmt: skip

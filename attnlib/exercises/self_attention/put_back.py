@@ -53,8 +53,6 @@ MISTAKES = (
         {"X[order] = Y": "X[:] = Y"}),
     Mistake("the order was reversed", "Reading a permutation backwards does not undo it; sorting it does.",
         {"X[order] = Y": "X[:] = Y[order[::-1]]"}),
-    Mistake("the columns moved", "A token is a row. The order of its numbers must stay.",
-        {"X[order] = Y": "X[order] = Y[:, ::-1]"}),
     Mistake("the caller's rows were overwritten", "The numbers are right, but Y itself was changed. Write into a new "
         "array.", {"X = np.empty_like(Y)\n    X[order] = Y\n": "X = Y\n    X[order] = Y.copy()\n"}),
 )  # fmt: skip

@@ -51,9 +51,4 @@ MISTAKES = (
     Mistake("not scaled", "The scores were not divided by √d_k.", {"/ np.sqrt(W_K.shape[1])": ""}),
     Mistake("divided by d_k, not by its root", "The spread of a dot product grows with the root of d_k.",
         {"np.sqrt(W_K.shape[1])": "W_K.shape[1]"}),
-    Mistake("X was transposed before the projection", "With X transposed each row is a coordinate, not a token.",
-        {"X @ W_Q": "X.T @ W_Q", "X @ W_K": "X.T @ W_K"}),
-    Mistake("one projection for queries and keys", "Queries and keys came from the same matrix: the scores are "
-        "symmetric.",
-        {"X @ W_K": "X @ W_Q"}, {"X @ W_Q": "X @ W_K"}),
 )  # fmt: skip

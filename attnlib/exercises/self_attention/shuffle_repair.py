@@ -43,13 +43,9 @@ VARIANTS = (
 MISTAKES = (
     Mistake("the values stayed where they were", "The keys moved, the values did not: each weight went to somebody "
         "else's value.", {"V = V[order]\n": "\n"}),
-    Mistake("the keys stayed where they were", "The values moved, the keys did not: each weight went to somebody "
-        "else's value.", {"K = K[order]\n": "\n"}),
     Mistake("the values came in reverse", "The values were taken in the reverse of the order of their keys.",
         {"V = V[order]": "V = V[order[::-1]]"}),
     Mistake("√d_k is missing", "The scores were not divided by √d_k.", {"/ np.sqrt(Q.shape[1])": ""}),
-    Mistake("the keys became values", "What is averaged are the keys. They only say where to look.",
-        {"V = V[order]": "V = K"}),
     Mistake("normalised over the queries", "Here each key hands out a total weight of one. Each query should get a "
         "total of one.", {"softmax(Q @ K.T / np.sqrt(Q.shape[1]))": "softmax(K @ Q.T / np.sqrt(Q.shape[1])).T"}),
 )  # fmt: skip

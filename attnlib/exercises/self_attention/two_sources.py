@@ -63,8 +63,6 @@ MISTAKES = (
         "of words.",
         lambda X, A, B, W_Q, W_K, W_V: (len(A) * one(X, A, W_Q, W_K, W_V) + len(B) * one(X, B, W_Q, W_K, W_V)) /
             (len(A) + len(B))),
-    Mistake("the first source alone", "Only A was read.", lambda X, A, B, W_Q, W_K, W_V: one(X, A, W_Q, W_K, W_V)),
-    Mistake("the second source alone", "Only B was read.", lambda X, A, B, W_Q, W_K, W_V: one(X, B, W_Q, W_K, W_V)),
     Mistake("√d_k is missing", "The scores were not divided by the root of the width of a query.",
         {"/ math.sqrt(W_Q.shape[1])": ""}),
     Mistake("divided by d_k, not by its root", "The spread of a dot product grows with the root of d_k.",

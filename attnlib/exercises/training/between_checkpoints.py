@@ -72,13 +72,12 @@ def cases(rng):
 
 VARIANTS = (from_the_largest, as_arrays)
 MISTAKES = (
+    Mistake("the insides of all layers", "What a layer keeps inside is there only while its own group is worked on.",
+        {"k * inside + (k - 1) * entering": "layers * inside + (layers - layers // k) * entering"}),
     Mistake("inputs inside the group are forgotten", "While a group is worked on, what enters its second to last "
         "layer is there, too.", {"+ (k - 1) * entering": ""}),
     Mistake("the first input twice", "What enters the first layer of a group is there already, from the forward pass.",
         {"(k - 1) * entering": "k * entering"}),
-    Mistake("all insides", "Only one group's layers are there at a time.", {"k * inside": "layers * inside"}),
-    Mistake("one inside", "All k layers of the group that is worked on keep what they need.",
-        {"+ k * inside": "+ inside"}),
     Mistake("an input for each layer", "Only what enters each group is kept, not what enters each layer.",
         {"layers // k * entering": "layers * entering"}),
     Mistake("groups that do not divide", "The groups have k layers each, so k must divide the number of layers.",

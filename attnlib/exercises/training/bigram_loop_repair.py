@@ -111,8 +111,6 @@ MISTAKES = (
         {"before, counts = texts[:, :-1]": "before, counts = texts[:, 1:]",
          "targets = texts[:, 1:]": "targets = texts[:, :-1]"}),
     Mistake("uphill", "The step goes with the gradient instead of against it.", {"T = T - rate": "T = T + rate"}),
-    Mistake("a column for a row", "The exponentials are to be normalised over what may come, which is the last axis.",
-        {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=1, keepdims=True)"}),
     Mistake("each token once", "A token that comes several times gets only one of its gradients: indexed addition "
         "forgets repetitions.", {"np.add.at(dT, before, G / counts.sum())": "dT[before] += G / counts.sum()"}),
     Mistake("one step only", "All steps are to be made.", {"range(steps)": "range(min(steps, 1))"}),

@@ -92,8 +92,6 @@ MISTAKES = (
         {"return np.average(gaps, weights=sizes)": "return np.max(gaps)"}),
     Mistake("a sum over the bins", "The gaps of the bins were added. They are to be weighted with the share of "
         "examples in each.", {"return np.average(gaps, weights=sizes)": "return np.sum(gaps)"}),
-    Mistake("the gap of each answer", "The sign was forgotten for each answer. It is forgotten for the mean of each "
-        "bin.", {"return np.average(gaps, weights=sizes)": "return np.abs(confidence - right).mean()"}),
     Mistake("the mean of all bins", "What was said in this bin is compared, and not in all of them.",
         {"said = confidence[mine].mean()": "said = confidence.mean()"}),
     Mistake("the median", "The mean of what was said is asked for, and this is the median.",

@@ -66,11 +66,7 @@ MISTAKES = (
         "tokens each has.", {"(nats * tokens).sum()": "nats.mean() * tokens.sum()"}),
     Mistake("the tokens are forgotten", "The nats a token were added up. Each text brings as many as it has tokens.",
         {"(nats * tokens).sum()": "nats.sum()"}),
-    Mistake("a mean of the texts", "The nats of a text were averaged, and the bytes of all texts added up.",
-        {"(nats * tokens).sum()": "(nats * tokens).mean()"}),
     Mistake("per text", "This is bits a text.", {"/ n_bytes": "/ len(texts)"}),
-    Mistake("bits for each text", "Asked for is one number for all texts together.",
-        {"(nats * tokens).sum()": "(nats * tokens)"}),
     Mistake("bytes of another encoding", "These are the bytes of UTF-16, of which plain letters have two, and a text "
         "two more at its start.", {"text.encode()": 'text.encode("utf-16")'}),
     Mistake("a word, not a byte", "This is bits a word.", {"len(text.encode())": "len(text.split())"}),

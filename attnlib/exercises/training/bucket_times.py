@@ -81,8 +81,6 @@ MISTAKES = (
         {"np.argsort(arrival) + 1": "np.argsort(arrival)"}),
     Mistake("from the first parameter on", "Buckets are filled from the last parameter to the first.",
         {"range(len(sizes) - 1, -1, -1)": "range(len(sizes))"}),
-    Mistake("the first of a bucket", "A bucket is sent when the last of its gradients is there.",
-        {"max(when[bucket])": "min(when[bucket])"}),
     Mistake("arrival read as times", "arrival says which parameter comes at each time, not at which time each "
         "parameter comes.", {"np.argsort(arrival) + 1": "np.asarray(arrival) + 1"}),
     Mistake("a bucket runs over", "A new bucket begins before one would be above `most`, not after.",

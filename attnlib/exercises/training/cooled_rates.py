@@ -78,8 +78,6 @@ MISTAKES = (
     Mistake("zero at the last step", "The factor is 1 / decay at the last step. It would be zero one step later.",
         {"(steps + 1 - t) / decay": "(steps - t) / decay"},
         {"np.minimum(1, (steps + 1 - t) / decay)": "np.r_[np.ones(steps - decay), np.linspace(1, 0, decay)]"}),
-    Mistake("the end begins at once", "The factor falls in the last `decay` steps only.",
-        {"(steps + 1 - t) / decay": "(steps + 1 - t) / steps"}),
     Mistake("the peak is missing", "The largest rate is one here, and should be `peak`.",
         {"peak * np.minimum": "np.minimum"}),
     Mistake("the peak at t = 1", "Scaled by the root of t alone, the largest rate is not `peak`.",
@@ -100,9 +98,6 @@ MISTAKES = (
         {"np.minimum(t / warmup, np.sqrt(warmup / t))": "np.where(t <= warmup, t / warmup, np.sqrt(t / warmup))"}),
     Mistake("the end follows the warmup", "The factor began to fall behind the warmup. It belongs to the last `decay` "
         "steps.", {"np.minimum(1, (steps + 1 - t) / decay)": "np.clip(1 - (t - warmup) / decay, 1 / decay, 1)"}),
-    Mistake("the last rate alone", "That is the rate of the last step. Each step has one.",
-        {"return root * np.minimum(1, (steps + 1 - t) / decay)":
-             "return (root * np.minimum(1, (steps + 1 - t) / decay))[-1]"}),
 )  # fmt: skip
 
 

@@ -60,6 +60,17 @@ def by_probability(S, targets, temperatures):
     return temperatures[np.argmax(said)]
 
 
+def by_the_worst_example(S, targets, temperatures):
+    right = [probabilities(S, T)[np.arange(len(S)), targets] for T in temperatures]
+    with np.errstate(divide="ignore"):
+        return temperatures[np.argmin([-np.log(P.min()) for P in right])]
+
+
+def by_divided_probabilities(S, targets, temperatures):
+    right = probabilities(S, 1.0)[np.arange(len(S)), targets]
+    return temperatures[np.argmin([-np.log(right / T).mean() for T in temperatures])]
+
+
 def by_confidence(S, targets, temperatures):
     right = (S.argmax(axis=-1) == targets).mean()
     return temperatures[
@@ -111,6 +122,10 @@ def cases(rng):
 
 VARIANTS = (all_at_once, example_by_example)
 MISTAKES = (
+    Mistake("the worst example decides", "The largest surprise of all examples was made least; their mean is wanted.",
+        by_the_worst_example),
+    Mistake("the probabilities were divided", "A temperature divides the scores, before the softmax. Probabilities "
+        "that are divided no longer sum to one.", by_divided_probabilities),
     Mistake("multiplied", "The scores were multiplied by T. A temperature divides: above one it makes a model less "
         "sure.", {"Z = S / T": "Z = S * T"}),
     Mistake("the worst", "This temperature makes the surprise largest.", {"np.argmin(losses)": "np.argmax(losses)"}),

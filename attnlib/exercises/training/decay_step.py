@@ -55,8 +55,6 @@ MISTAKES = (
     Mistake("the gain decays", "The gain decays. At zero it would let nothing through.",
         {"gain = gain -": "gain = kept * gain -"}),
     Mistake("nothing decays", "No decay: this is the step alone.", {"kept * W": "W"}),
-    Mistake("without the rate", "The decay was not multiplied by the rate: a schedule that lowers the rate would not "
-        "lower it.", {"kept = 1 - rate * decay": "kept = 1 - decay"}),
     Mistake("the decay comes behind the step", "The map was made smaller behind the step, and so the step, too.",
         {"W = kept * W - rate * dW": "W = kept * (W - rate * dW)"}),
     Mistake("it grows", "The map was made larger. Decay pulls towards zero.", {"kept = 1 - rate": "kept = 1 + rate"}),

@@ -67,8 +67,6 @@ MISTAKES = (
     Mistake("scaled when it is used", "In use the output was multiplied by 1 - p. That belongs to the older "
         "convention, in which training divides by nothing; here training divides, and use leaves everything as it is.",
         older),
-    Mistake("one draw for all positions", "Every position lost the same numbers: the first position's. Each has its "
-        "own.", {"(draws >= p)": "(draws[:1] >= p)"}),
     Mistake("one draw for a whole position", "A position lost all of its numbers or none. Each number has a draw of "
         "its own.", {"(draws >= p)": "(draws[:, :1] >= p)"}),
     Mistake("what stays and what goes are exchanged", "A number is dropped where its draw is below p, and stays "
@@ -81,7 +79,6 @@ MISTAKES = (
         "stays.", {"/ (1 - p)": "* (1 - p)"}),
     Mistake("divided by the share that is dropped", "What stays is divided by the share that stays, 1 - p.",
         {"/ (1 - p)": "/ p"}),
-    Mistake("no bend", "Negative hidden numbers must become zero.", {"np.maximum(X @ W_1, 0)": "X @ W_1"}),
     Mistake("scaled up when it is used", "In use nothing is dropped, so nothing has to be made up for by a division "
         "by 1 - p.",
         lambda X, W_1, W_2, draws, p, training: feed_forward(X, W_1, W_2, draws, p, training) / (1 if training else 1

@@ -49,8 +49,6 @@ VARIANTS = (
     {"np.sqrt(p / (1 - p) * (P**2 @ V**2))": "np.sqrt(p / (1 - p)) * np.linalg.norm(P[:, :, None] * V, axis=1)"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("the variance", "The root is missing: this is the variance.",
-        {"np.sqrt(p / (1 - p) * (P**2 @ V**2))": "p / (1 - p) * (P**2 @ V**2)"}),
     Mistake("nothing is rescaled", "This is the spread without the division by 1 - p: p (1 - p) is the variance of a "
         "draw of 0 or 1.", {"p / (1 - p)": "p * (1 - p)"}),
     Mistake("one draw for all keys", "This is the spread if all weights of a query came and went together. Each is "
@@ -59,12 +57,8 @@ MISTAKES = (
         {"np.sqrt(p / (1 - p) * (P**2 @ V**2))": "np.sqrt(p / (1 - p)) * (np.abs(P) @ np.abs(V))"}),
     Mistake("the spread of the row sums", "This is how much the sum of the weights varies. Each weight moves its own "
         "value.", {"P**2 @ V**2": "(P**2).sum(axis=-1, keepdims=True) * np.ones(V.shape[1])"}),
-    Mistake("the values are not squared", "A value stands in front of its draw as a factor; the variance has its "
-        "square.", {"V**2": "np.abs(V)"}),
     Mistake("the weights are not squared", "A weight stands in front of its draw as a factor; the variance has its "
         "square.", {"P**2": "P"}),
-    Mistake("the share is turned round", "The factor is p / (1 - p): without dropout nothing varies.",
-        {"p / (1 - p)": "(1 - p) / p"}),
     Mistake("the factor is p alone", "The variance of a draw of 0 or 1 / (1 - p) is p / (1 - p).",
         {"p / (1 - p)": "p"}),
     Mistake("the mean over keys", "The terms of a weighted sum are added; there is no division by their number.",

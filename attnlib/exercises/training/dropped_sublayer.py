@@ -64,23 +64,16 @@ MISTAKES = (
         "divides by 1 - p, and the sum is one on average only.",
         {"dropped = kept_P * P / (1 - p)":
              "dropped = kept_P * P; dropped = dropped / np.maximum(dropped.sum(axis=-1, keepdims=True), 1e-12)"}),
-    Mistake("no way around", "What attention says must be added to the stream.", {"return X +": "return"}),
     Mistake("what stays and what goes are exchanged", "The arrays are True for what stays.",
         {"kept_P *": "~kept_P *", "kept_Y *": "~kept_Y *"}),
     Mistake("made smaller, not larger", "What stays was multiplied by 1 - p. It must become larger, so that the mean "
         "stays.", {"/ (1 - p)": "* (1 - p)"}),
     Mistake("divided by the share that is dropped", "What stays is divided by the share that stays, 1 - p.",
         {"/ (1 - p)": "/ p"}),
-    Mistake("one draw for all positions", "Every position lost the same numbers: the first position's. Each has its "
-        "own.", {"kept_Y * Y": "kept_Y[0] * Y"}),
-    Mistake("one draw for all queries", "Every query lost the same keys: the first query's. Each has its own.",
-        {"kept_P * P": "kept_P[0] * P"}),
     Mistake("the weights are not dropped", "All weights stayed. The first of the two places is missing.",
         {"dropped = kept_P * P / (1 - p)": "dropped = P"}),
     Mistake("the output is not dropped", "All numbers of the output stayed. The second of the two places is missing.",
         {"kept_Y * Y / (1 - p)": "Y"}),
-    Mistake("the wrong axis of the weights", "A row of kept_P belongs to a query, a column to a key.",
-        {"kept_P *": "kept_P.T *"}),
     Mistake("a softmax of the weights", "P are weights already. A second softmax makes them more alike.",
         {"kept_P * P /": "kept_P * np.exp(P) / np.exp(P).sum(axis=-1, keepdims=True) /"}),
     Mistake("the stream is made larger", "The stream was divided by 1 - p, too. Nothing of it was dropped.",

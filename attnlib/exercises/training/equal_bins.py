@@ -2,9 +2,10 @@
 
 write · ★★ · 12 min · 05-training/9-calibration
 
-Bins of equal width may hold one example or a thousand. Let them hold equally many instead: the least sure examples in
-the first, the surest in the last. confidence (n,) has no two equal numbers, right (n,) is True where the answer was
-right, and `bins` divides n. Return the calibration error: the mean, over all examples, of the gap of their bin.
+Bins of equal width may hold one example or a thousand. Let them hold equally many instead: the least confident
+examples in the first, the most confident in the last. confidence (n,) has no two equal numbers, right (n,) is True
+where the answer was right, and `bins` divides n. The gap of a bin is the absolute difference between its mean
+confidence and its share of right answers. Return the calibration error: the mean of the gaps.
 
 1. Which examples belong together? Confidence and right answers must stay together when the examples are sorted.
 2. The gap of a bin is the difference of two means, and its sign is forgotten only after the means.
@@ -97,8 +98,6 @@ MISTAKES = (
         {"np.abs(gaps).mean()": "gaps.mean()"}, {"np.abs(gaps).mean()": "np.abs(gaps.mean())"}),
     Mistake("a sum over the bins", "The gaps of the bins were added. Each bin holds one part in `bins` of all "
         "examples.", {"np.abs(gaps).mean()": "np.abs(gaps).sum()"}),
-    Mistake("the largest gap", "This is the gap of the worst bin. The mean is asked for.",
-        {"np.abs(gaps).mean()": "np.abs(gaps).max()"}),
     Mistake("squared gaps", "The gaps were squared.",
         {"np.abs(gaps).mean()": "(gaps**2).mean()"}, {"np.abs(gaps).mean()": "np.sqrt((gaps**2).mean())"}),
     Mistake("every so many", "Each bin holds every so many examples of the sorted list, from the least sure to the "

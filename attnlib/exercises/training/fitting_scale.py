@@ -62,21 +62,13 @@ def cases(rng):
 
 VARIANTS = (by_doubling, by_powers)
 MISTAKES = (
-    Mistake("not a power of two", "The scale must be a power of two: only then does multiplying with it change no "
-        "digit.", {"2.0 ** np.floor(np.log2(largest / size.max()))": "largest / size.max()"}),
-    Mistake("rounded up", "With this scale the largest number is above `largest`. Round the power down.",
-        {"np.floor(np.log2": "np.ceil(np.log2"}),
     Mistake("the nearest power", "With this scale the largest number can be above `largest`. Round the power down.",
         {"np.floor(np.log2": "np.round(np.log2"}),
-    Mistake("signs count", "A large negative number overflows, too. Sizes count, not signs.",
-        {"size = np.abs(g)": "size = g"}),
     Mistake("the scale the wrong way round", "That is one over the scale. Small gradients need a large one.",
         {"= 2.0 ** np.floor(np.log2(largest / size.max()))": "= 2.0 ** np.floor(np.log2(size.max() / largest))"}),
     Mistake("decided by the smallest number", "The largest number decides: it would be the first to overflow.",
         {"size.max()": "size[size > 0].min()"},
         {"np.floor(np.log2(largest / size.max()))": "np.ceil(np.log2(smallest / size[size > 0].min()))"}),
-    Mistake("decided by the length", "Each number has to fit, and not the length of all of them.",
-        {"size.max()": "np.linalg.norm(g)"}),
     Mistake("lost without the scale", "The share was counted without the scale. Counted is what is lost with it.",
         {"scale * size <=": "size <="}),
     Mistake("zeros are counted", "What is zero by itself is not lost.",

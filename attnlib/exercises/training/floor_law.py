@@ -60,8 +60,6 @@ MISTAKES = (
         {"np.log(losses - floor)": "np.log(losses)",
          "return floor + np.exp(y.mean() + slope * (np.log(size) - x.mean()))":
              "return max(floor, np.exp(y.mean() + slope * (np.log(size) - x.mean())))"}),
-    Mistake("the floor is not put back", "This is what is above the floor at `size`. The loss is more.",
-        {"return floor + np.exp": "return np.exp"}),
     Mistake("an exponential law", "The logarithm of the sizes is missing: this falls by the same share for each "
         "parameter more.", {"x, y = np.log(sizes)": "x, y = sizes", "(np.log(size) - x.mean())": "(size - x.mean())"}),
     Mistake("a logarithm of the size alone", "The losses, too, are on a logarithmic axis.",
@@ -73,8 +71,6 @@ MISTAKES = (
         lambda sizes, losses, floor, size: floor_law(sizes, losses, floor, sizes[-1])),
     Mistake("the slope with another sign", "A larger model has a smaller loss.",
         {"slope * (np.log(size)": "-slope * (np.log(size)"}),
-    Mistake("still a logarithm", "The exponential is missing: the line gives the logarithm of what is above the floor.",
-        {"np.exp(y.mean() + slope * (np.log(size) - x.mean()))": "(y.mean() + slope * (np.log(size) - x.mean()))"}),
     Mistake("the floor in the exponent", "The floor was added to the logarithm. It is a loss, and is added to a loss.",
         {"floor + np.exp(y.mean()": "np.exp(floor + y.mean()"}),
     Mistake("another base on the way back", "The exponential and the logarithms have different bases.",

@@ -62,12 +62,8 @@ MISTAKES = (
     Mistake("what is not needed", "Written is what the backward pass wants, and not what it does not.",
         {"written = needed[:-1].sum() + 1": "written = (~needed[:-1]).sum() + 1"},
         {"written = needed[:-1].sum() + 1": "written = (~needed).sum()"}),
-    Mistake("the first result in place of the last", "The last result is counted by itself, and those before it if "
-        "they are needed.", {"needed[:-1]": "needed[1:]"}),
     Mistake("the further arrays are not read", "The loop saves what the operations pass on among themselves. Further "
         "arrays come from memory as before.", {"1 + others.sum() + written": "1 + written"}),
-    Mistake("what is kept is read again", "The loop has the result at hand: it is written for later and not read here.",
-        {"1 + others.sum() + written": "others.sum() + 2 * written"}),
     Mistake("the other way around", "First the operations one by one, then the loop.",
         {"[one_by_one, one_loop]": "[one_loop, one_by_one]"}),
     Mistake("the input is not read", "The loop reads its input once.",

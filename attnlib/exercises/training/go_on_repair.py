@@ -59,12 +59,8 @@ MISTAKES = (
         "optimiser.", {"w, m = w.copy(), m.copy()": "w, m = w.copy(), np.zeros_like(m)"}),
     Mistake("the data begin anew", "The rows are counted from the stop, so the first ones come again and others never "
         "do.", {"rows[i % len(rows)]": "rows[(i - done) % len(rows)]"}),
-    Mistake("the schedule begins anew", "The rate starts again at its largest. It must be that of step `i` of the "
-        "whole training.", {"(1 - i / steps)": "(1 - (i - done) / steps)"}),
     Mistake("a schedule for what is left", "The rate falls from its largest to zero over the steps that are left. It "
         "must go on where it was.", {"(1 - i / steps)": "(1 - (i - done) / (steps - done))"}),
-    Mistake("all steps once more", "These are all steps of the training. Those before `done` have been made.",
-        {"range(done, steps)": "range(steps)"}),
     Mistake("one step twice", "The last step before the stop is made a second time.",
         {"range(done, steps)": "range(max(done - 1, 0), steps)"}),
     Mistake("one step is left out", "The step with the number `done` has not been made yet.",

@@ -103,14 +103,8 @@ def cases(rng):
 
 VARIANTS = (pair_by_pair, the_last_that_moves_it)
 MISTAKES = (
-    Mistake("how far back", "These are the tokens before a place. The axes of `changed` are the token, then the place.",
-        {"token - place": "place - token"}),
-    Mistake("by tokens", "For each token this says how far before it a place sees it. Asked for is each place.",
-        {"return np.maximum(ahead.max(axis=0), 0)": "return np.maximum(ahead.max(axis=1), 0)"}),
     Mistake("both ways", "The distance counts in both directions here, so that looking back is counted, too.",
         {"token - place": "np.abs(token - place)"}),
-    Mistake("rounding is a leak", "The smallest difference counts here. Sums in another order differ in the last "
-        "digits.", {"> 1e-9": "> 0"}),
     Mistake("every score must move", "One score that moves is enough.",
         {".max(axis=-1) > 1e-9": ".min(axis=-1) > 1e-9"}),
     Mistake("leak or no leak", "This says whether a place sees ahead. How far is asked.",
@@ -122,8 +116,6 @@ MISTAKES = (
     Mistake("the own place is a leak", "A place may see its own token, and is 0 places ahead of itself.",
         {"return np.maximum(ahead.max(axis=0), 0)":
              "return np.where(moved, token - place + 1, 0).max(axis=0).clip(0)"}),
-    Mistake("which token", "These are the places of the farthest tokens. Asked for is how far they are ahead.",
-        {"return np.maximum(ahead.max(axis=0), 0)": "return np.where(ahead > 0, token, 0).max(axis=0)"}),
     Mistake("the nearest", "These are the nearest later tokens that a place sees. Asked for is the farthest.",
         the_nearest),
     Mistake("up to a gap", "A place may see a token although it does not see all of those before it.", up_to_a_gap),

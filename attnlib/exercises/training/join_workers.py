@@ -2,10 +2,10 @@
 
 write · ★★ · 10 min · 05-training/12-attention-across-workers
 
-A model writes, and its cache lies on p workers. Each has attended with the same m queries to its own keys, and hands
-in three sums: largest (p, m), total (p, m) and summed (p, m, d_v), as μ, ℓ and a of the page. A worker that may not
-look anywhere for a query has -inf, 0 and zeros. Return the attention over all keys, (m, d_v), with zeros where no
-worker saw anything.
+A cache is split over p workers. Each has attended with the same m queries to its own keys and returns for each query
+its largest score, the sum of the exponentials of its scores less that largest one, and the values summed with these
+exponentials: largest (p, m), total (p, m) and summed (p, m, d_v). A worker that may not attend to any key for a query
+has -inf, 0 and zeros. Return the attention over all keys, (m, d_v), with zeros where no worker has a key.
 
 1. Under which largest score has each worker taken its exponentials, and under which one should all of them be?
 2. Multiply each worker's total and sum with the exponential of its largest score less the largest of all.
@@ -129,9 +129,6 @@ MISTAKES = (
         {"out / np.where(whole > 0, whole, 1)[:, None]": "out"}),
     Mistake("under no largest score", "Scores of 800 overflow, unless the largest of all is taken off first.",
         {"largest - np.where(np.isneginf(top), 0, top)": "largest"}),
-    Mistake("one largest score for all queries", "Each query has a largest score of its own; under that of another "
-        "query, its exponentials may all vanish.",
-        {"top = largest.max(axis=0)": "top = np.full(largest.shape[1], largest.max())"}),
     Mistake("nothing divided by nothing", "A query that saw nothing has a sum of zero. Its output is zeros.",
         {"np.where(np.isneginf(top), 0, top)": "top"}, {"np.where(whole > 0, whole, 1)": "whole"}),
     Mistake("one worker alone", "The others have seen something, too.",

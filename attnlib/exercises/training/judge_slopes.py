@@ -134,15 +134,10 @@ MISTAKES = (
     Mistake("twice as large", "Each slope came out twice as large: either it was divided by the step, where the entry "
         "has moved by twice the step, or the loss has lost its half.",
         {"(2 * step)": "step"}, {"return 0.5 *": "return"}),
-    Mistake("half as large", "The entry has moved by half the step to each side, so by the step in all: by that it is "
-        "divided.", {"sign * step": "sign * step / 2"}),
     Mistake("the other sign", "The loss with less was taken for the one with more: each slope has the other sign.",
         {"losses[0] - losses[1]": "losses[1] - losses[0]"}),
     Mistake("multiplied by the step", "What the loss changes is divided by what the entry moved.",
         {"/ (2 * step)": "* (2 * step)"}),
-    Mistake("the mean distance", "The largest distance is asked for: in a mean one wrong entry of many hardly counts.",
-        {"worst[i] = max(worst[i], abs(slope - claimed[i][place]))":
-             "worst[i] += abs(slope - claimed[i][place]) / claimed[i].size"}),
     Mistake("the sum of the distances", "The largest distance is asked for, and not a sum or a length.",
         {"worst[i] = max(worst[i], abs(slope - claimed[i][place]))":
              "worst[i] = np.hypot(worst[i], slope - claimed[i][place])"},

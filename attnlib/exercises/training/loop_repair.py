@@ -75,13 +75,9 @@ MISTAKES = (
     Mistake("min and max are exchanged", "The larger of one and t / warmup was taken: no warmup, and then a rate that "
         "grows.", {"min(1, (step + 1) / warmup)": "max(1, (step + 1) / warmup)"}),
     Mistake("no warmup", "The rate has its peak from the first step.", {"min(1, (step + 1) / warmup)": "1"}),
-    Mistake("never level", "Behind the warmup the rate stays at its peak.",
-        {"min(1, (step + 1) / warmup)": "(step + 1) / warmup"}),
     Mistake("uphill", "A step goes against the gradient.", {"w = w - rate": "w = w + rate"}),
     Mistake("the sum and not the mean", "The loss is a mean over the batch, and so its gradient is.",
         {"@ error / len(error)": "@ error"}),
-    Mistake("twice the gradient", "Of half the squared error the gradient is the error times x, without a two.",
-        {"gradient = X[step].T @ error": "gradient = 2 * X[step].T @ error"}),
     Mistake("a line from zero", "The rate is zero at the first step, which is lost. The line reaches `peak / warmup` "
         "there.", {"(step + 1) / warmup": "step / max(warmup - 1, 1)"}),
     Mistake("the mean of all gradients so far", "The gradients of all steps were averaged. A step uses its own.",

@@ -66,8 +66,6 @@ MISTAKES = (
         "divided.", {"first = came + worker": "first = came // workers + worker"}),
     Mistake("the first round for ever", "Behind the end of a round the next one comes, in another order.",
         {"return line[places]": "return orders[0, places % orders.shape[1]]"}),
-    Mistake("rounds down the columns", "A round is a row of `orders`.",
-        {"line = orders.reshape(-1)": "line = orders.T.reshape(-1)"}),
     Mistake("the worker is forgotten", "This is what worker 0 reads.", {"first = came + worker": "first = came"}),
     Mistake("counted from one", "The worker with the number 0 takes the first row that has not come.",
         {"first = came + worker": "first = came + worker + 1"}),

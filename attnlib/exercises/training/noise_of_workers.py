@@ -2,13 +2,14 @@
 
 write · ★★ · 10 min · 05-training/11-where-the-time-goes
 
-p workers have each taken the mean gradient of `rows` rows of their own; before they average them, one may look:
-g (p, n). So one step has batches of two sizes, those of the workers and that of all. Return the estimate of the noise
-scale that follows from this one step, in rows.
+p workers have each taken the mean gradient of `rows` rows of their own: g (p, n). The squared length of the mean
+gradient of B rows is on average G² + noise / B, where G² is the squared length of the true gradient and `noise`
+belongs to one row. The workers are batches of `rows` rows, and the mean of all workers is one of p times as many.
+Return the noise scale that follows from these two sizes, noise / G².
 
 1. Which squared length belongs to batches of `rows` rows, and which to the batch of p times as many?
 2. Two equations: the squared length of the true gradient, plus the noise of a row over the batch.
-3. Mean the squared lengths of the workers, not their lengths; and the length of the mean is not that of the true
+3. Average the squared lengths of the workers, not their lengths; and the length of the mean is not that of the true
    gradient: its share of the noise is taken off.
 
 Data parallel training has these two lengths anyway, so the noise scale can be watched for the price of a sum. One step
@@ -60,6 +61,8 @@ def cases(rng):
 
 VARIANTS = (by_the_variance, by_pairs)
 MISTAKES = (
+    Mistake("a mean over the numbers of a gradient", "A squared length is a sum over the numbers of a gradient, and "
+        "here one of the two is a mean.", {"(g**2).sum(axis=1).mean()": "(g**2).mean()"}),
     Mistake("the mean taken for the truth", "The mean over the workers still has its share of the noise, and is "
         "longer than the true gradient.", {"true = (p * large - small) / (p - 1)": "true = large"}),
     Mistake("the workers taken for the truth", "The gradients of the workers have most noise of all.",
@@ -73,18 +76,12 @@ MISTAKES = (
         {"(small - large) * p / (p - 1)": "(small - large)"},
         {"(small - large) * p / (p - 1)": "(small - large)",
          "(p * large - small) / (p - 1)": "large - (small - large) / p"}),
-    Mistake("upside down", "The noise stands above, the true gradient below.",
-        {"return noise / true": "return true / noise"}),
     Mistake("lengths in place of squares", "Squared lengths add up, lengths do not.",
         {"small = (g**2).sum(axis=1).mean()": "small = np.sqrt((g**2).sum(axis=1)).mean() ** 2"},
         {"small = (g**2).sum(axis=1).mean()": "small = np.sqrt((g**2).sum(axis=1)).mean()",
          "large = (g.mean(axis=0) ** 2).sum()": "large = np.sqrt((g.mean(axis=0) ** 2).sum())"}),
-    Mistake("the sum in place of the mean", "The gradient of the large batch is the mean of the workers' gradients, "
-        "and not their sum.", {"g.mean(axis=0)": "g.sum(axis=0)"}),
     Mistake("one worker for all", "The squared lengths of all workers are averaged. One of them alone says less.",
         {"(g**2).sum(axis=1).mean()": "(g[0] ** 2).sum()"}),
     Mistake("the noise alone", "This is the noise of a row. The scale is its ratio to the true gradient.",
         {"return noise / true": "return noise"}),
-    Mistake("a ratio of lengths", "The scale is a ratio of squares.",
-        {"return noise / true": "return np.sqrt(noise / true)"}),
 )  # fmt: skip

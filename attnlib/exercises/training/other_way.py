@@ -2,9 +2,9 @@
 
 write · ★★ · 8 min · 05-training/7-many-workers
 
-The ring of the page sends to worker r + 1. Here it sends to worker r - 1. held (p, p, n) has at [r, k] what worker r
-holds of piece k, and worker r's piece r is the first one that it sends. Return held as it is behind the p - 1 adding
-steps.
+p workers in a ring add up a vector of p pieces; held (p, p, n) has at [r, k] what worker r holds of piece k. In each
+of p - 1 steps every worker r sends one piece to worker r - 1 (worker 0 to the last one), which adds it to its own. In
+the first step worker r sends piece r, later the piece that it has added to last. Return held after all steps.
 
 1. Which piece has worker r just completed by one, and which one does it therefore send next?
 2. At step s worker r sends piece r + s, counted around, and worker r - 1 adds it to its own.
@@ -71,17 +71,15 @@ VARIANTS = (
     {"held[r - 1, (r + step) % p] += sent[r]": "held[(r + p - 1) % p, (r + step) % p] += 1 * sent[r]"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("the pieces of the other direction", "Worker r sends on the piece that it has received, and that is the "
-        "next one.", {"(r + step) % p": "(r - step) % p"}),
-    Mistake("to the wrong neighbour", "The messages go to worker r - 1.", {"held[r - 1,": "held[(r + 1) % p,"}),
     Mistake("copied, not added", "Adding comes first. A piece that replaces another forgets what was summed.",
         {"+= sent": "= sent"}),
+    Mistake("to the wrong neighbour", "The messages go to worker r - 1.", {"held[r - 1,": "held[(r + 1) % p,"}),
+    Mistake("the pieces of the other direction", "Worker r sends on the piece that it has received, and that is the "
+        "next one.", {"(r + step) % p": "(r - step) % p"}),
     Mistake("always the same piece", "Each step sends the piece that has just grown, not the first one again.",
         {"(r + step) % p": "r"}),
     Mistake("one step too many", "After p - 1 steps each worker has a complete piece; one more spoils it.",
         {"range(p - 1)": "range(p)"}),
-    Mistake("one step is missing", "It takes p - 1 steps until a piece has met all workers.",
-        {"range(p - 1)": "range(p - 2)"}),
     Mistake("the sum for everybody", "That is the end of the whole all-reduce. Behind the adding steps only one piece "
         "of each worker is complete.", lambda held: np.broadcast_to(held.sum(axis=0), held.shape).copy()),
     Mistake("a piece later", "The first piece that worker r sends is its piece r.",

@@ -85,8 +85,6 @@ MISTAKES = (
         "mean of the surprise of all tokens, then the power.", mean_perplexity),
     Mistake("the perplexity of each token", "The power was taken token by token, and the mean after it.",
         {"return np.exp(mean)": "return np.exp(L[real]).mean()"}),
-    Mistake("the loss", "This is the mean surprise. Its exponential is asked for.",
-        {"return np.exp(mean)": "return mean"}),
     Mistake("turned over", "This is the probability of a token, as a geometric mean. The perplexity is one over it.",
         {"return np.exp(mean)": "return np.exp(-mean)"}),
     Mistake("per text", "The sum of all tokens was divided by the number of texts.",

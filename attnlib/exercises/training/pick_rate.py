@@ -94,14 +94,12 @@ def cases(rng):
 
 VARIANTS = (by_loop, by_sorting)
 MISTAKES = (
+    Mistake("the index in the list", "That is where the rate is in the list. The rate is wanted.",
+        {"return rates[good].min()": "return np.flatnonzero(good)[0]"}),
     Mistake("broken seeds are left out", "The mean is over the seeds that survived. A rate at which any seed broke "
         "down is out.",
         {"losses.mean(axis=1)":
              "np.nanmean(np.where(np.isnan(losses).all(axis=1, keepdims=True), 99.0, losses), axis=1)"}),
-    Mistake("the luckiest seed", "Each rate was judged by its best seed. Compare the means.",
-        {"losses.mean(axis=1)": "losses.min(axis=1)"}),
-    Mistake("the unluckiest seed", "Each rate was judged by its worst seed. Compare the means.",
-        {"losses.mean(axis=1)": "losses.max(axis=1)"}),
     Mistake("ties are overlooked", "The rate with the smallest mean was taken. Of those that tie with it, take the "
         "smallest rate.", {"means.min() + tie": "means.min()"}),
     Mistake("the largest of those that tie", "Of the rates that tie, take the smallest.",

@@ -87,8 +87,6 @@ MISTAKES = (
         "score grows.",
         {"shrink = np.exp(S - new[..., None]), np.exp(largest - new)":
              "shrink = ( np.exp(S - new[..., None]), np.exp(np.where(np.isinf(largest), -np.inf, new - largest)), )"}),
-    Mistake("a tick is missing", "After p - 1 ticks each worker has still one tile to meet.",
-        {"range(len(Q))": "range(len(Q) - 1)"}),
     Mistake("the outputs averaged", "A tile that is hardly looked at counts as much as the others here.",
         mean_of_tiles),
     Mistake("not divided", "These are sums still; the division by the total is missing.",

@@ -61,8 +61,6 @@ MISTAKES = (
     Mistake("the rows are not read", "The rows, (n, d), are moved, too.", {"need * (d + h)": "need * h"}),
     Mistake("rows move nothing", "Only the matrix was moved here. The rows are read, and the result is written.",
         {"- need * (d + h)": "- 0 * need"}),
-    Mistake("not rounded up", "There is no part of a row: take the next whole number.",
-        {"np.ceil(need * d[can] * h[can] / spare[can])": "need * d[can] * h[can] / spare[can]"}),
     Mistake("rounded down", "With the whole number below there are fewer operations for each byte than asked for.",
         {"np.ceil": "np.floor"}, {"np.ceil": "np.round"}),
     Mistake("one row too many", "At least `ratio`: exactly that is enough.",

@@ -82,14 +82,6 @@ MISTAKES = (
         {"norm = np.linalg.norm(g) / scale": "norm = np.linalg.norm(g)"}),
     Mistake("a scale that never falls", "Behind an overflow the scale is as large as before, and the next gradient "
         "overflows as well. Halve it.", {"return W, scale / 2, 0": "return W, scale, 0"}),
-    Mistake("never brought back", "The step was made with the scaled gradient.",
-        {"g = g / scale *": "g = g *"},
-        {"norm = np.linalg.norm(g) / scale": "norm = np.linalg.norm(g)", "g = g / scale *": "g = g *"}),
-    Mistake("brought back the wrong way", "The gradient was multiplied with the scale. It is too large by it, so it "
-        "is divided.",
-        {"g = g / scale *": "g = g * scale *"},
-        {"norm = np.linalg.norm(g) / scale": "norm = np.linalg.norm(g) * scale",
-         "g = g / scale *": "g = g * scale *"}),
     Mistake("the count goes on", "Behind an overflow the good steps are counted from zero.",
         {"return W, scale / 2, 0": "return W, scale / 2, good"}),
     Mistake("grows on the wrong side", "Behind an overflow the scale was doubled. It was too large already.",

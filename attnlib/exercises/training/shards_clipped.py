@@ -81,11 +81,6 @@ def cases(rng):
 
 VARIANTS = (by_loop, as_one)
 MISTAKES = (
-    Mistake("without the tokens", "A mean of means counts a token of a small batch more than one of a large batch. "
-        "Each mean must be weighted with its tokens.",
-        {"share = tokens / tokens.sum()": "share = np.ones(len(tokens)) / len(tokens)"}),
-    Mistake("added up", "The means of the batches were added. Each has to be weighted with its share of the tokens.",
-        {"share = tokens / tokens.sum()": "share = np.ones(len(tokens))"}),
     Mistake("not divided by the tokens", "That is the gradient of the sum over all tokens. Asked for is that of the "
         "mean.", {"share = tokens / tokens.sum()": "share = 1.0 * tokens"}),
     Mistake("each tensor alone", "Each parameter was clipped by its own length. That turns the whole gradient: the "
@@ -102,9 +97,6 @@ MISTAKES = (
     Mistake("clipped number by number", "Each number was cut at `longest`. That changes the direction; one factor for "
         "all keeps it.",
         {"return factor * A, factor * B": "return np.clip(A, -longest, longest), np.clip(B, -longest, longest)"}),
-    Mistake("the lengths added", "The length of both together is the root of the sum of their squares, not the sum of "
-        "their lengths.",
-        {"norm = np.sqrt((A**2).sum() + (B**2).sum())": "norm = np.sqrt((A**2).sum()) + np.sqrt((B**2).sum())"}),
     Mistake("divided by the batches, too", "The shares of the tokens sum to one already; the sum was divided by the "
         "number of batches as well.",
         {"share = tokens / tokens.sum()": "share = tokens / (len(tokens) * tokens.sum())"}),
@@ -118,6 +110,4 @@ MISTAKES = (
     Mistake("the length of one for both", "The length of one of the two gradients was taken for both.",
         {"norm = np.sqrt((A**2).sum() + (B**2).sum())": "norm = np.sqrt((A**2).sum())"},
         {"norm = np.sqrt((A**2).sum() + (B**2).sum())": "norm = np.sqrt((B**2).sum())"}),
-    Mistake("shares the wrong way round", "A batch of many tokens weighs more, not less.",
-        {"share = tokens / tokens.sum()": "share = (1 / tokens) / (1 / tokens).sum()"}),
 )  # fmt: skip

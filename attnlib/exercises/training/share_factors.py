@@ -56,13 +56,9 @@ MISTAKES = (
         {"tokens / tokens.sum()": "1.0 * tokens"}, {"tokens / tokens.sum()": "tokens / len(tokens)"}),
     Mistake("the mean itself", "This is what should come out behind the library, and no worker knows it before.",
         lambda means, tokens: np.broadcast_to(tokens @ means / tokens.sum(), means.shape)),
-    Mistake("p forgotten, tokens not", "A worker's sum over its tokens is divided by all tokens, not by its own "
-        "square.", {"tokens / tokens.sum()": "tokens**2 / (tokens**2).sum()"}),
     Mistake("the wrong way round", "A worker with many tokens counts more, and not less.",
         {"tokens / tokens.sum()": "1 / tokens / len(tokens)"},
         {"tokens / tokens.sum()": "tokens.mean() / tokens / len(tokens)"}),
     Mistake("the length of a gradient for p", "The library divides by the number of workers, and not by the length of "
         "a gradient.", {"len(tokens) * share": "means.shape[1] * share"}),
-    Mistake("compared with the largest", "Tokens are compared with their mean over the workers, and not with the most "
-        "that one has.", {"tokens / tokens.sum()": "tokens / tokens.max() / len(tokens)"}),
 )  # fmt: skip

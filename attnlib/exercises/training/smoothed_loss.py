@@ -81,15 +81,8 @@ MISTAKES = (
         {"return L[real].mean()": "return L.mean()"}),
     Mistake("a mean of means", "Each text has its own mean here, and the means are averaged, so a token of a short "
         "text counts more.", means_of_texts),
-    Mistake("not divided by V", "Every token got the whole share. The share is spread over all of them.",
-        {"log_P.mean(axis=-1)": "log_P.sum(axis=-1)"}),
     Mistake("the share is lost", "The right token has 1 - epsilon, and nobody has the rest.",
         {"- epsilon * log_P.mean(axis=-1)": ""}),
-    Mistake("not smoothed", "This is the plain loss.",
-        {"-(1 - epsilon) * right - epsilon * log_P.mean(axis=-1)": "-right"}),
-    Mistake("exchanged", "The right token has epsilon, and all together have 1 - epsilon.",
-        {"-(1 - epsilon) * right - epsilon * log_P.mean(axis=-1)":
-             "-epsilon * right - (1 - epsilon) * log_P.mean(axis=-1)"}),
     Mistake("the scores were smoothed", "The mean of the scores was taken in place of that of the logarithms of the "
         "probabilities.", {"log_P.mean(axis=-1)": "S.mean(axis=-1)"}),
     Mistake("the probabilities were smoothed", "What the model says was mixed with equal shares. Smoothed are the "
@@ -100,15 +93,9 @@ MISTAKES = (
         {"return L[real].mean()": "return L[real].sum()"}),
     Mistake("no minus", "A loss is minus the log-probability: small when the model is right.",
         {"return L[real].mean()": "return -L[real].mean()"}),
-    Mistake("in bits", "This is the loss in bits. In nats the logarithm is the natural one.",
-        {"return L[real].mean()": "return L[real].mean() / np.log(2)"}),
     Mistake("the right one gets no share", "The right token has its part of epsilon, too, since the share is spread "
         "over all V tokens.",
         {"- epsilon * log_P.mean(axis=-1)": "- epsilon / S.shape[-1] * (log_P.sum(axis=-1) - right)"}),
-    Mistake("the right one keeps all", "The right token has 1 - epsilon, so that all targets sum to one. Here it kept "
-        "one.",
-        lambda S, targets, real, epsilon: smoothed_loss(S, targets, real, epsilon) + epsilon * smoothed_loss(S,
-            targets, real, 0)),
     Mistake("scores in place of logarithms", "These are the scores themselves. They become logarithms of "
         "probabilities when the logarithm of the sum of their exponentials is taken off.",
         {"log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True))": "log_P = S"}),

@@ -2,10 +2,10 @@
 
 write · ★★ · 10 min · 05-training/2-steps
 
-GPT-2 stores its three projections side by side in one matrix W_QKV (d, 3d): queries, keys, values. For Muon they are
-three maps, and each should move by the same length in every direction *of its own*. B (d, 3d) is the mean gradient of
-the fused matrix. Return W after one step of Muon with the given rate, exactly (by `np.linalg.svd`, no polynomial), for
-each map by itself.
+GPT-2 stores its three projections side by side in one matrix (d, 3d): queries, keys, values. Muon moves a map by rate
+times U Vᵀ, where U S Vᵀ is the singular value decomposition of the map's mean gradient. B (d, 3d) is the mean gradient
+of the whole matrix W. Return W after one step of Muon with the given rate in which each of the three maps is
+decomposed by itself, exactly (by `np.linalg.svd`, no polynomial).
 
 1. What would the singular values of the fused matrix mix?
 2. Cut B into its three maps. Which axis are they cut along?

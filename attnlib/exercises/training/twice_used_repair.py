@@ -102,8 +102,6 @@ MISTAKES = (
     Mistake("the map is not turned", "On the way back the map is transposed.", {"dA @ W.T": "dA @ W"}),
     Mistake("a mean over the runs", "The reports are added, not averaged.",
         {"return dX, dW, db": "return dX, dW / times, db / times"}),
-    Mistake("what arrived at the top", "At each run arrives what the run behind it has handed down, and not dY.",
-        {"dX = dX + dA @ W.T": "dX = dY + dA @ W.T"}),
     Mistake("the gate of another number", "The bend has seen X W + b, and not X.", {"(Z @ W + b > 0)": "(Z > 0)"}),
     Mistake("one report for all", "The runs have read different X, so their reports differ: none can stand for all.",
         {"dW = dW + Z.T @ dA": "dW = times * Z.T @ dA"}),

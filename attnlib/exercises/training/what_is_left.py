@@ -2,13 +2,12 @@
 
 write · ★★ · 10 min · 05-training/2-steps
 
-A model is left to its decay alone: no gradient for a number of steps, and AdamW with the given rate and decay.
-parameters is a dict from the name of a parameter to its array, in the names of the book: maps are called W_Q or W_1,
-biases b_1 or b_O, a norm has a gain and a shift, and the tables are embed and places. Treat each as the page says it
-should be. Return one array: for each parameter, in the order of the dict, its length afterwards (the root of the sum of
-its squares).
+A model takes a number of AdamW steps with the given rate and decay, and every gradient is zero. parameters is a dict
+from the name of a parameter to its array: maps are called W_Q or W_1, biases b_1 or b_O, a norm has a gain and a
+shift, and the tables are embed and places. Only the maps decay. Return one array: for each parameter, in the order of
+the dict, its length afterwards (the root of the sum of its squares).
 
-1. Which of the parameters should decay at all? Look at how many axes an array has, and at its name.
+1. How does the name of a parameter show that it is a map?
 2. Without a gradient AdamW multiplies by the same factor at every step.
 3. The length of an array that is multiplied by a number is its length times that number.
 
@@ -83,8 +82,6 @@ MISTAKES = (
     Mistake("steps added up", "Each step takes a share of what is left, so the shares multiply.",
         {"(1 - rate * decay) ** steps": "(1 - rate * decay * steps)"}),
     Mistake("the squares", "The root is missing.", {"np.sqrt((W**2).sum())": "(W**2).sum()"}),
-    Mistake("the root of the mean", "The length is the root of the sum of the squares, not of their mean.",
-        {"np.sqrt((W**2).sum())": "np.sqrt((W**2).mean())"}),
     Mistake("the share that is left", "That is the share of each that is left. Asked for is its length.",
         {"left.append(factor * np.sqrt((W**2).sum()))": "left.append(factor)"}),
     Mistake("decay on biases", "The biases decayed, too. A bias has no size to tame.",

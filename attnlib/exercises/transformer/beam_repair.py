@@ -99,8 +99,6 @@ MISTAKES = (
              "(np.minimum(0, np.where(score > -np.inf, 0, score))[:, None] + log_P).ravel()"}),
     Mistake("no softmax", "The scores of the model were added as they are. They become log-probabilities by a "
         "log-softmax.", {"log_P = S - np.log(np.exp(S).sum(axis=1, keepdims=True))": "log_P = S"}),
-    Mistake("normalised over the hypotheses", "The softmax runs over the vocabulary, the last axis.",
-        {"np.exp(S).sum(axis=1, keepdims=True)": "np.exp(S).sum(axis=0, keepdims=True)"}),
     Mistake("the state forgets", "The new state holds the last token alone.",
         {"np.tanh(h[parent] @ A + E[token])": "np.tanh(E[token])"}),
     Mistake("the beam begins with copies", "All hypotheses begin with the sum zero, so they are copies of each other, "

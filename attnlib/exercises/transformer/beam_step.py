@@ -68,11 +68,6 @@ def the_last_of_equals_first(score, ended, log_P, width):
     return order // (vocab + 1), np.where(token == vocab, -1, token), total[order]
 
 
-def all_go_on(score, ended, log_P, width):
-    """Ended or not."""
-    return beam_step(score, np.zeros_like(ended), log_P, width)
-
-
 def one_of_each(score, ended, log_P, width):
     """The best continuation of each hypothesis."""
     token = log_P.argmax(axis=1)
@@ -121,8 +116,6 @@ def cases(rng):
 RETURNS = ("parent", "token", "score")
 VARIANTS = (by_list, by_products, the_last_of_equals_first)
 MISTAKES = (
-    Mistake("what has ended goes on", "A hypothesis that had ended was expanded. It competes once, as it is.",
-        all_go_on),
     Mistake("what has ended disappears", "A hypothesis that had ended is gone. It competes once, as it is.",
         {"stays = np.where(ended, score, -np.inf)[:, None]": "stays = np.full((len(score), 1), -np.inf)"},
         only_those_that_go_on),
@@ -138,11 +131,6 @@ MISTAKES = (
         "decides.", by_the_last_step),
     Mistake("the sum of the beginning is missing", "What stood before the new token is not in the score.",
         {"score[:, None] + log_P": "log_P"}, {"table[parent, token]": "table[parent, token] - score[parent]"}),
-    Mistake("the mean of the two", "The sum was halved. Only the sum is asked for here.",
-        {"score[:, None] + log_P": "(score[:, None] + log_P) / 2"}),
-    Mistake("quotient and remainder exchanged", "Parent and token are exchanged.",
-        {"return parent, np.where(token == vocab, -1, token),":
-             "return np.where(token == vocab, -1, token), parent,"}),
     Mistake("the best stand last", "These are the right ones, in the opposite order.", {"[:width]": "[:width][::-1]"}),
     Mistake("as many as came in", "`width` says how many are kept, whatever came in.", {"[:width]": "[: len(score)]"}),
     Mistake("another token for what has ended", "What has ended says nothing more: its token is -1.",
@@ -162,6 +150,4 @@ MISTAKES = (
     Mistake("ended means going on", "Those that have ended were expanded, and the others stay as they are.",
         {"ended[:, None]": "~ended[:, None]", "np.where(ended, score": "np.where(~ended, score"},
         lambda score, ended, log_P, width: by_list(score, ~ended, log_P, width)),
-    Mistake("a probability was added", "To a sum of logarithms a logarithm is added, not the probability itself.",
-        {"score[:, None] + log_P": "score[:, None] + np.exp(log_P)"}),
 )  # fmt: skip

@@ -83,10 +83,6 @@ MISTAKES = (
     Mistake("the norm of each channel over the batch", "Each channel was normalised over all pixels of all pictures, "
         "as in batch norm. Here the pixels are apart and the channels together.",
         {"mean = X.mean(axis=1": "mean = X.mean(axis=(0, 2, 3)", "X.var(axis=1": "X.var(axis=(0, 2, 3)"}),
-    Mistake("unbiased variance", "The variance was divided by c - 1. Layer normalisation divides by c.",
-        {"X.var(axis=1, keepdims=True)": "X.var(axis=1, keepdims=True, ddof=1)"}),
-    Mistake("eps outside the root", "eps was added to the standard deviation. It belongs to the variance, under the "
-        "root.", {"np.sqrt(variance + eps)": "(np.sqrt(variance) + eps)"}),
     Mistake("eps is missing", "Without eps a pixel whose channels are equal is divided by zero; the large eps shows "
         "it.", {"variance + eps": "variance"}),
     Mistake("divided by the variance", "The root is missing: the result has not the variance one.",

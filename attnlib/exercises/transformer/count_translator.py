@@ -48,6 +48,8 @@ VARIANTS = (
          "return d * (4 * d * (n_encoder + 2 * n_decoder) + 2 * d_hidden * (n_encoder + n_decoder) + vocab)"},
 )  # fmt: skip
 MISTAKES = (
+    Mistake("the networks are forgotten", "Each block has a feed-forward network of two matrices.",
+        {"network = 2 * d * d_hidden": "network = 0"}),
     Mistake("the second attention is forgotten", "A block of the decoder also looks at the source: it has two "
         "attentions.", {"(2 * attention + network)": "(attention + network)"}),
     Mistake("the encoder has it, too", "The second attention is in the decoder alone.",

@@ -108,11 +108,6 @@ MISTAKES = (
         token_by_token, shown_as_unknown),
     Mistake("stopped at a special token", "A special token says nothing, but the text may go on behind it.",
         up_to_a_special_token),
-    Mistake("one byte too many", "Each token ends before starts[t + 1].",
-        {": starts[t + 1]]": ": starts[t + 1] + 1]"}),
-    Mistake("the tokens from the end", "The text is told backwards.", {"for t in numbers": "for t in numbers[::-1]"}),
     Mistake("each token once", "A token that comes again must be told again.",
         {"for t in numbers": "for t in dict.fromkeys(numbers.tolist())"}),
-    Mistake("the last token is no special one", "There is one entry more in `starts` than there are tokens, so the "
-        "last ordinary token is not special.", {"len(starts) - 1": "len(starts) - 2"}),
 )  # fmt: skip

@@ -66,18 +66,10 @@ VARIANTS = (by_products, whole_texts)
 MISTAKES = (
     Mistake("target not shifted", "Each token was judged by the scores at its own position, which have seen it.",
         {"log_P[:, m - 1 : -1]": "log_P[:, m:]"}),
-    Mistake("the first token of the ending is missing", "The scores at the last shared token judge the first token of "
-        "the ending.", {"log_P[:, m - 1 : -1], tokens[:, m:, None]": "log_P[:, m:-1], tokens[:, m + 1 :, None]"}),
-    Mistake("the last token is missing", "The last token belongs to the ending, too.",
-        {"log_P[:, m - 1 : -1], tokens[:, m:, None]": "log_P[:, m - 1 : -2], tokens[:, m:-1, None]"}),
     Mistake("the last token alone", "An ending is as probable as all its tokens together.",
         {"said.sum(axis=1)": "said[:, -1]"}),
     Mistake("the first token alone", "An ending is as probable as all its tokens together.",
         {"said.sum(axis=1)": "said[:, 0]"}),
-    Mistake("the mean over the tokens", "A mean of log-probabilities is no log-probability: all endings come out more "
-        "alike than the model finds them.", {"said.sum(axis=1)": "said.mean(axis=1)"}),
-    Mistake("probabilities were added", "Probabilities of tokens that follow each other are multiplied: their "
-        "logarithms are added.", {"said.sum(axis=1)": "np.exp(said).sum(axis=1)"}),
     Mistake("log-probabilities", "These are the logarithms, and they do not sum to one.",
         {"return chance / chance.sum()": "return total"}),
     Mistake("not divided by the sum", "Exactly one ending is right, so that the probabilities must sum to one.",

@@ -61,6 +61,5 @@ MISTAKES = (
     Mistake("the shift is stretched", "The shift went through the new matrix. The gain does not touch it: it is added "
         "behind it.", {"shift @ W": "shift @ matrix"}),
     Mistake("the shift taken away", "The sign of the shift: it is added.", {"b + shift @ W": "b - shift @ W"}),
-    Mistake("divided by the gain", "The norm multiplies with its gain.", {"gain[:, None] * W": "W / gain[:, None]"}),
     Mistake("the matrix is as it was", "The gain is missing.", {"gain[:, None] * W": "W"}),
 )  # fmt: skip

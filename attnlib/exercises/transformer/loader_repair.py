@@ -100,11 +100,7 @@ MISTAKES = (
     Mistake("no way around", "What came in is not in the sum.", {"return X +": "return"}),
     Mistake("the normed vectors are handed on", "The sum starts from the normed vectors: the stream is lost.",
         {"return X +": "return N +"}),
-    Mistake("the scale of the whole width", "The scores are divided by the root of d. Each head has d_k = d / n_heads "
-        "numbers.", {"np.sqrt(len(h))": "np.sqrt(d)"}),
     Mistake("no scale", "The scores are not divided by the root of d_k.", {"/ np.sqrt(len(h))": ""}),
     Mistake("the bias of the output is missing", "b is not added.", {"@ W + b": "@ W"}),
     Mistake("the bias of the three is missing", "c is not added.", {"N @ C + c": "N @ C"}),
-    Mistake("unbiased variance", "The sum of squares was divided by d - 1.",
-        {"(centred**2).mean(axis=-1, keepdims=True)": "centred.var(axis=-1, ddof=1, keepdims=True)"}),
 )  # fmt: skip

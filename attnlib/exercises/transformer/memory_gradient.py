@@ -55,10 +55,6 @@ MISTAKES = (
         {"dH.sum(axis=0)": "dH[-1]"}),
     Mistake("only the first block", "Only the first block is heard. All of them have read the memory.",
         {"dH.sum(axis=0)": "dH[0]"}),
-    Mistake("the mean of the blocks", "A number that goes several ways gets the sum of their gradients, not their "
-        "mean.", {"dH.sum(axis=0)": "dH.mean(axis=0)"}),
-    Mistake("not added up", "Each block's gradient is here for itself. The memory is one, so they add up.",
-        {"dH.sum(axis=0)": "dH"}),
     Mistake("the keys are forgotten", "Only the values were followed back. The memory has been found by its keys, too.",
         {"dK @ W_K.swapaxes(-1, -2) + dV": "dV"}),
     Mistake("the values are forgotten", "Only the keys were followed back.",

@@ -81,8 +81,6 @@ MISTAKES = (
         {"= [256 + ranks": "= [ranks"}),
     Mistake("counted from one", "The token of the first merge is 256: the bytes have the numbers 0 to 255.",
         {"= [256 + ranks": "= [257 + ranks"}),
-    Mistake("the last merge first", "The pair of the highest rank was joined. What was learned first is joined first.",
-        {"min(places,": "max(places,"}),
     Mistake("one merge only", "The function returned after its first merge. It goes on until no pair is in the list.",
         {"= [256 + ranks[parts[first], parts[first + 1]]]": "= [256 + ranks[parts[first], parts[first + 1]]]; break"}),
 )  # fmt: skip

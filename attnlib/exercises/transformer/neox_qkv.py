@@ -70,9 +70,6 @@ MISTAKES = (
         {"return W_Q, W_K, W_V": "return W_Q, W_V, W_K"}),
     Mistake("values first", "The three came out in the order values, keys, queries, or nearly.",
         {"return W_Q, W_K, W_V": "return W_V, W_K, W_Q"}),
-    Mistake("every third row", "The three were taken in turns, row by row. A head has d_k rows of queries before its "
-        "keys begin.",
-        {"parts = C.reshape(n_heads, 3, -1, d)": "parts = C.reshape(n_heads, -1, 3, d).swapaxes(1, 2)"}),
     Mistake("the heads inside", "In each map the numbers of the heads are mixed: number 0 of all heads, then number "
         "1. The heads lie side by side.",
         {"parts[:, i].reshape(-1, d).T": "parts[:, i].swapaxes(0, 1).reshape(-1, d).T"}),

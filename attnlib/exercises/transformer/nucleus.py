@@ -2,11 +2,12 @@
 
 write · ★★ · 10 min · 04-transformer/4-a-gpt-in-one-sitting
 
-The page keeps the k likeliest tokens. Nucleus sampling (top-p) keeps as many as are necessary: the fewest of
-the likeliest tokens that together have probability p or more. s (vocab,) are the scores; the temperature T acts
-on them first. Return the probabilities (vocab,) to draw from, in the order of the vocabulary.
+The page keeps the k likeliest tokens. Nucleus sampling (top-p) keeps as many as are necessary: the fewest of the
+likeliest tokens that together have probability p or more. s (vocab,) are the scores; the temperature T acts on them
+first. The last token kept and the first one dropped are never equally likely. Return the probabilities (vocab,) to
+draw from, in the order of the vocabulary.
 
-1. Go through the tokens from the likeliest on and add up. When may you stop: before or behind the token that
+1. Go through the tokens from the likeliest on and add up. When may you stop: before or after the token that
    reaches p?
 2. A token stays if the likelier ones together have *less* than p. So the likeliest always stays.
 3. Softmax of s / T; sort; cumulated sum minus the token's own probability; keep where that is below p; put back
@@ -56,6 +57,8 @@ def by_what_is_likelier(s, T, p):
 def cases(rng):
     return {
         "five tokens": (np.log([0.10, 0.40, 0.05, 0.25, 0.20]), 1.0, 0.6),
+        "a sum that is exactly p": (np.log([1.0, 2.0, 1.0]), 1.0, 0.5),
+        "equal tokens that all stay": (np.log([1.0, 4.0, 4.0, 1.0, 4.0]), 1.0, 0.7),
         "one token is enough": (np.log([0.05, 0.10, 0.80, 0.05]) + 0.1 * rng.normal(size=4), 1.0, 0.5),
         "a small nucleus": (np.log([0.20, 0.05, 0.30, 0.10, 0.35]), 1.0, 0.15),
         "a warm draw": (2 * rng.normal(size=9), 2.0, 0.7),
@@ -80,7 +83,7 @@ MISTAKES = (
         "acts first.",
         {"z = s / T": "z = s", "return Q / Q.sum()": "Q = np.where(Q > 0, P ** (1 / T), 0); return Q / Q.sum()"}),
     Mistake("not divided by the sum", "What is left must sum to one.", {"return Q / Q.sum()": "return Q"}),
-    Mistake("in the order of probability", "The probabilities are sorted. They must stand in the order of the "
+    Mistake("in the order of probability", "The probabilities are sorted. They must be in the order of the "
         "vocabulary.",
         {"kept = order[before < p]": "kept = np.flatnonzero(before < p)",
          "Q[kept] = P[kept]": "Q[kept] = P[order][kept]"}),

@@ -75,8 +75,4 @@ MISTAKES = (
         {"axis=(0, 1)": "axis=0"}),
     Mistake("one share for each token", "For each token that is the share of the units that it opens. Asked for is "
         "one number a unit.", {"axis=(0, 1)": "axis=-1"}),
-    Mistake("one share for all units", "All units together got one number. Each unit has its own.",
-        {"axis=(0, 1)": "axis=None"}),
-    Mistake("alive or not", "That says whether any token gets through. Asked for is how many of them, as a share.",
-        {"(Z > 0).mean(axis=(0, 1))": "(Z > 0).any(axis=(0, 1)) * 1.0"}),
 )  # fmt: skip

@@ -57,7 +57,6 @@ MISTAKES = (
         "of it.", {"12 * n_layers * d**2 + vocab * d": "12 * n_layers * d**2"}),
     Mistake("the table is counted twice", "Looking a vector up is no multiplication: only the scores multiply with "
         "the table.", {"vocab * d": "2 * vocab * d"}),
-    Mistake("one layer only", "Every block has its own pairs of tokens.", {"mixing = n_layers * 2": "mixing = 2"}),
     Mistake("one text only", "There are b texts.", {"2 * 3 * b *": "2 * 3 *"}),
     Mistake("texts look at each other", "A token sees its own text alone: the pairs grow with b, not with its square.",
         {"mixing = n_layers * 2 * n**2 * d": "mixing = n_layers * 2 * b * n**2 * d"}),

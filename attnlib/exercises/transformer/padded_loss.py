@@ -83,8 +83,6 @@ MISTAKES = (
         {"return -said[real].mean()": "return -said[real].sum()"}),
     Mistake("no minus", "A loss is minus the log-probability: small when the model is right.",
         {"return -said[real]": "return said[real]"}),
-    Mistake("in bits", "This is the loss in bits. In nats the logarithm is the natural one.",
-        {"return -said[real].mean()": "return -said[real].mean() / np.log(2)"}),
     Mistake("no softmax", "The scores themselves were read off. They become log-probabilities by a log-softmax.",
         {"log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True))": "log_P = S"}),
     Mistake("probabilities, no logarithm", "These are probabilities. The loss is minus their logarithm.",

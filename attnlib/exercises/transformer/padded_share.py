@@ -2,16 +2,16 @@
 
 write · ★★ · 8 min · 04-transformer/6-translation
 
-lengths (sentences,) are numbers of words. The sentences are sorted by length and cut into batches of `size`, in that
-order; the last batch may be smaller. Each batch is as wide as its longest sentence. Return the share of all places that
-is padding.
+lengths (sentences,) are numbers of words. The sentences are sorted from the shortest to the longest and cut into
+batches of `size`, in that order, so that the last batch may be smaller. Each batch is padded to its longest sentence.
+Return the share of all positions that is padding.
 
-1. How many places does a batch have, and how many of them are words?
-2. Sort, cut, and add up the places of all batches; the words are the sum of all lengths.
-3. One minus words over places.
+1. How many positions does a batch have, and how many of them are words?
+2. Sort, cut, and add up the positions of all batches; the words are the sum of all lengths.
+3. One minus words over positions.
 
-A padded place costs as much arithmetic as a word. Sorting a pool of sixteen batches and then shuffling the batches, as
-the course's loader does, keeps nearly all of the gain without showing the model all short sentences first.
+A padded position costs as much arithmetic as a word. Sorting a pool of sixteen batches and then shuffling the batches,
+as the course's loader does, keeps nearly all of the gain without showing the model all short sentences first.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from attnlib.exercises.engine.model import Mistake
 
 
 def padded_share(lengths, size):
-    """The share of places that is padding, in batches of sentences sorted by length; lengths (sentences,)."""
+    """The share of positions that is padding, in batches of sentences sorted by length; lengths (sentences,)."""
     ordered = np.sort(lengths)
     batches = [ordered[i : i + size] for i in range(0, len(ordered), size)]
     places = sum(len(batch) * batch.max() for batch in batches)
@@ -80,7 +80,6 @@ MISTAKES = (
         whole_batches),
     Mistake("the number of padded places", "That is how many places are padding, not which share.",
         {"1 - ordered.sum() / places": "places - ordered.sum()"}),
-    Mistake("as wide as the shortest", "A batch must hold its longest sentence.", {"batch.max()": "batch.min()"}),
     Mistake("longest first", "The longest were taken first, so that the smaller batch at the end is one of short "
         "sentences.", {"ordered = np.sort(lengths)": "ordered = np.sort(lengths)[::-1]"}),
     Mistake("so many batches", "`size` is how many sentences a batch has, not how many batches there are.",

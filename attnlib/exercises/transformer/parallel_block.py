@@ -68,8 +68,6 @@ MISTAKES = (
              "Y = X + A + F; Y = Y - Y.mean(axis=-1, keepdims=True); return Y / np.sqrt((Y**2).mean(axis=-1, "
              "keepdims=True) + eps)"}),
     Mistake("no way around", "What came in is not in the sum.", {"return X + A + F": "return A + F"}),
-    Mistake("the way around twice", "What came in was added twice, once for each part.",
-        {"return X + A + F": "return X + A + X + F"}),
     Mistake("attention reads the stream itself", "The norm stands before attention, too.", {"P @ N @ M": "P @ X @ M"}),
     Mistake("the feed-forward network reads the stream itself", "The norm stands before the feed-forward network, too.",
         {"np.maximum(N @ W_1, 0)": "np.maximum(X @ W_1, 0)"}),
@@ -85,11 +83,4 @@ MISTAKES = (
         {"centred = X - X.mean(axis=-1, keepdims=True)": "centred = X"}),
     Mistake("the norm of all tokens together", "One mean and one variance for the whole array. Each token's vector "
         "has its own.", {"axis=-1, keepdims=True": ""}),
-    Mistake("the norm over the tokens", "Mean and variance were taken over the tokens. Each token's vector has its "
-        "own.", {"axis=-1": "axis=0"}),
-    Mistake("unbiased variance", "The sum of squares was divided by d - 1. Layer normalisation divides by d.",
-        {"(centred**2).mean(axis=-1, keepdims=True)": "centred.var(axis=-1, ddof=1, keepdims=True)"}),
-    Mistake("eps outside the root", "eps was added to the standard deviation. It belongs under the root.",
-        {"np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps)":
-             "(np.sqrt((centred**2).mean(axis=-1, keepdims=True)) + eps)"}),
 )  # fmt: skip

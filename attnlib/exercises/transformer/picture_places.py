@@ -67,16 +67,16 @@ def cases(rng):
 
 VARIANTS = (number_by_number, one_table)
 MISTAKES = (
+    Mistake("halves in place of pairs", "All sines stand before all cosines. The sine and the cosine of a hand stand "
+        "side by side.",
+        {"np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(n, h)":
+             "np.concatenate([np.sin(angles), np.cos(angles)], axis=-1)"}),
     Mistake("half of the exponent", "The hands slow down half as fast as they should: the exponent is 2i over the "
         "width of one clock, which is d/2.", {"np.arange(0, h, 2) / h": "np.arange(0, h, 2) / 2 / h"}),
     Mistake("the exponent doubled", "The hands slow down twice as fast as they should: the exponent is 2i over the "
         "width, with i = 0, 1, 2 ...", {"np.arange(0, h, 2) / h": "2 * np.arange(0, h, 2) / h"}),
     Mistake("all hands at one speed", "Every hand turns at the same speed. Each has its own, which falls with its "
         "number.", {"10_000.0 ** (-np.arange(0, h, 2) / h)": "np.ones(h // 2)"}),
-    Mistake("halves in place of pairs", "All sines stand before all cosines. The sine and the cosine of a hand stand "
-        "side by side.",
-        {"np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(n, h)":
-             "np.concatenate([np.sin(angles), np.cos(angles)], axis=-1)"}),
     Mistake("the cosine first", "In each pair the sine stands first.",
         {"[np.sin(angles), np.cos(angles)]": "[np.cos(angles), np.sin(angles)]"}),
     Mistake("row and column exchanged", "The first half of the numbers tells the row.",

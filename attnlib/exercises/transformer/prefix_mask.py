@@ -78,8 +78,6 @@ MISTAKES = (
     Mistake("queries of padding are hidden", "A mask hides keys. Here padding may not look either, and a softmax has "
         "nothing to share out in its rows.",
         {"mask[:, n:, n:]": "mask[:, :n, :n] &= real[:, :, None]; mask[:, n:, n:]"}),
-    Mistake("True means hidden", "The mask is the other way round: True means may look.",
-        {"return mask": "return ~mask"}),
     Mistake("padding sees itself", "Padding looks at itself. It should look where other words of the source look: at "
         "real words.", {"return mask": "return mask | np.eye(n + m, dtype=bool)"}),
     Mistake("the target reads padding", "In the rows of the target the columns of padding are open.",

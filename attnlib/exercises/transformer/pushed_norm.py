@@ -80,8 +80,6 @@ MISTAKES = (
         {"(Y * V).mean(axis=1, keepdims=True)": "(Y * V).sum(axis=1, keepdims=True)"}),
     Mistake("the row as it came", "The part along the row was taken with the row as it came, not with the normed one.",
         {"Y * (Y * V).mean": "X * (X * V).mean"}, {"Y * (Y * V).mean": "X * (Y * V).mean"}),
-    Mistake("over all rows", "The size was taken over all rows at once. Each row has its own.",
-        {"(X**2).mean(axis=1, keepdims=True)": "(X**2).mean()"}),
     Mistake("added", "The part along the row must be taken away. It was added.", {"(V - Y *": "(V + Y *"}),
     Mistake("divided twice", "What is left of the push is divided by the size of the row once.",
         {"keepdims=True)) / size": "keepdims=True)) / size**2"}),

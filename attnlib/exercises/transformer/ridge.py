@@ -2,12 +2,12 @@
 
 write · ★★ · 8 min · 04-transformer/9-what-it-costs
 
-A machine makes `flops` floating-point operations a second and brings `bandwidth` bytes a second from its memory; a
-number takes `bytes_each` bytes. m tokens are multiplied with one large matrix, whose numbers are brought once for
-all of them; what the tokens themselves take may be left out. For how many tokens m does the arithmetic take just as
-long as the bringing? Return m, which need not be whole.
+A machine makes `flops` floating-point operations a second and reads `bandwidth` bytes a second from its memory; a
+number takes `bytes_each` bytes. m tokens are multiplied with one large matrix, whose numbers are read once for all of
+them; reading the tokens themselves may be neglected. For how many tokens m does the arithmetic take as long as the
+reading? Return m, which need not be whole.
 
-1. For one number of the matrix: how long is it on its way? How long do its m multiply-adds take?
+1. For one number of the matrix: how long does it take to be read? How long do its m multiply-adds take?
 2. A multiply-add is two operations.
 3. Set bytes_each / bandwidth equal to 2 m / flops.
 
@@ -19,20 +19,21 @@ from attnlib.exercises.engine.model import Mistake
 
 
 def ridge(flops, bandwidth, bytes_each):
-    """Tokens at which arithmetic takes as long as bringing the matrix."""
+    """Tokens at which arithmetic takes as long as reading the matrix."""
     return flops * bytes_each / (2 * bandwidth)
 
 
 def by_times(flops, bandwidth, bytes_each):
-    bringing = bytes_each / bandwidth
+    reading = bytes_each / bandwidth
     multiplying = 2 / flops
-    return bringing / multiplying
+    return reading / multiplying
 
 
 def cases(rng):
     return {
         "round numbers": (120.0, 3.0, 4.0),
         "half precision": (120.0, 3.0, 2.0),
+        "not whole": (100.0, 7.0, 2.0),
         "a GPU": (312e12, 2.0e12, 2.0),
         "a processor": (1.5e11, 2.5e10, 4.0),
     }
@@ -40,14 +41,12 @@ def cases(rng):
 
 VARIANTS = (by_times, {"flops * bytes_each / (2 * bandwidth)": "(flops / 2) / (bandwidth / bytes_each)"})
 MISTAKES = (
+    Mistake("two in the wrong place", "The two operations make the arithmetic longer, so fewer tokens are enough.",
+        {"/ (2 * bandwidth)": "* 2 / bandwidth"}),
     Mistake("a multiply-add is one operation", "Each number costs a multiplication and an addition for each token: "
         "two operations.", {"/ (2 * bandwidth)": "/ bandwidth"}),
     Mistake("a number takes one byte", "What comes each second are bytes; a number takes bytes_each of them.",
         {"flops * bytes_each": "flops"}),
-    Mistake("more bytes, fewer tokens", "A number of more bytes is longer on its way, so more tokens can be "
+    Mistake("more bytes, fewer tokens", "A number of more bytes takes longer to be read, so more tokens can be "
         "multiplied meanwhile.", {"flops * bytes_each / (2 * bandwidth)": "flops / (2 * bandwidth * bytes_each)"}),
-    Mistake("upside down", "That is the other way round: a machine that computes fast has to wait for its memory.",
-        {"flops * bytes_each / (2 * bandwidth)": "2 * bandwidth / (flops * bytes_each)"}),
-    Mistake("two in the wrong place", "The two operations make the arithmetic longer, so fewer tokens are enough.",
-        {"/ (2 * bandwidth)": "* 2 / bandwidth"}),
 )  # fmt: skip

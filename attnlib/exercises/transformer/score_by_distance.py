@@ -73,8 +73,6 @@ MISTAKES = (
          "@ k[1::2]": "@ k[d // 2 :]"}),
     Mistake("the first distance is 1", "The first score is that of a key at the query's own place.",
         {"np.arange(far + 1)[:, None]": "np.arange(1, far + 2)[:, None]"}),
-    Mistake("the farthest first", "The first score is that of the nearest key.",
-        {"np.arange(far + 1)[:, None]": "np.arange(far + 1)[::-1, None]"}),
     Mistake("scaled", "The scores were divided by the root of d. They are wanted as they are.",
         {"return (a * cos - b * sin) @ k[0::2] + (a * sin + b * cos) @ k[1::2]":
              "return ((a * cos - b * sin) @ k[0::2] + (a * sin + b * cos) @ k[1::2]) / np.sqrt(d)"}),

@@ -1,16 +1,16 @@
-"""What is asked where
+"""What is predicted where
 
 write · ★★ · 12 min · 04-transformer/1-from-text-to-vectors
 
-tokens (b, n) are b texts, of which text i has lengths[i] tokens; behind them stands padding. Return two arrays of
-(b, n + 1): what the model reads, a start token and then the tokens as they are, and what it must say at each place,
-with the stop token where the text ends. Where nothing is asked the target is -1.
+tokens (b, n) are b texts, of which text i has lengths[i] tokens; any numbers after them are padding. Return two arrays
+of (b, n + 1): what the model reads, a start token and then the tokens as they are, padding included, and what it must
+predict at each position, with the stop token where the text ends. Where nothing is to be predicted the target is -1.
 
-1. What does a text of three tokens ask, and how many questions are that?
-2. At place i the model has read start and i tokens, so it must say token i, counted from zero.
-3. Fill with -1 what stands behind each length; the place at each text's own length asks for the stop token.
+1. What is predicted along a text of three tokens, and how many predictions are that?
+2. At position i the model has read start and i tokens, so it must predict token i, counted from zero.
+3. Fill with -1 what comes after each length; at the position that is the length the stop token is predicted.
 
-The loss leaves the places with -1 out (`ignore_index` in PyTorch). A stop that stands behind the padding would never be
+The loss leaves the positions with -1 out (`ignore_index` in PyTorch). A stop after the padding would never be
 learned as an end, and targets that are not shifted are learned at once, and teach to repeat.
 """
 
@@ -20,13 +20,13 @@ from attnlib.exercises.engine.model import Mistake
 
 
 def inputs_and_targets(tokens, lengths, start, stop):
-    """What is read and what must be said; both (b, n + 1)."""
+    """What is read and what must be predicted; both (b, n + 1)."""
     b, n = tokens.shape
     inputs = np.concatenate([np.full((b, 1), start), tokens], axis=1)
     targets = np.concatenate([tokens, np.full((b, 1), stop)], axis=1)
-    places, ends = np.arange(n + 1), lengths[:, None]
-    targets = np.where(places < ends, targets, -1)
-    targets = np.where(places == ends, stop, targets)
+    positions, ends = np.arange(n + 1), lengths[:, None]
+    targets = np.where(positions < ends, targets, -1)
+    targets = np.where(positions == ends, stop, targets)
     return inputs, targets
 
 
@@ -49,9 +49,9 @@ def written_into(tokens, lengths, start, stop):
 
 
 def cases(rng):
-    def case(b, n, lengths):
+    def case(b, n, lengths, padding=0):
         tokens = rng.integers(10, 99, size=(b, n))
-        tokens[np.arange(n) >= np.array(lengths)[:, None]] = 0
+        tokens[np.arange(n) >= np.array(lengths)[:, None]] = padding
         return tokens, np.array(lengths), 5, 7
 
     return {
@@ -59,31 +59,26 @@ def cases(rng):
         "two texts, one shorter": case(2, 4, [4, 2]),
         "a text of nothing": case(3, 5, [1, 0, 5]),
         "no text is full": case(2, 3, [2, 1]),
+        "padding that is not 0": case(2, 4, [3, 1], padding=88),
     }
 
 
 RETURNS = ("inputs", "targets")
 VARIANTS = (text_by_text, written_into)
 MISTAKES = (
-    Mistake("target not shifted", "Each place must say the token that it has just read. The target is the token after "
-        "it.", {"return inputs, targets": "return inputs, np.where(targets == -1, -1, inputs)"}),
+    Mistake("target not shifted", "Each position must predict the token that it has just read. The target is the token "
+        "after it.", {"return inputs, targets": "return inputs, np.where(targets == -1, -1, inputs)"}),
     Mistake("shifted twice", "The target is two tokens on. It is the next one.",
         {"return inputs, targets":
              "targets[:, :-1] = targets[:, 1:].copy(); targets[:, -1] = -1; return inputs, targets"}),
-    Mistake("no stop token", "Nobody asks for the end, so the model never learns to say it.",
-        {"np.where(places == ends, stop, targets)": "np.where(places == ends, -1, targets)"}),
-    Mistake("the stop stands behind the padding", "The stop token stands in the last place of every row. It belongs "
-        "where the text ends.", {"places == ends": "places == n"}),
-    Mistake("the padding is asked for", "Behind the end of a text the target must be -1: nothing is asked there.",
-        {"targets = np.where(places < ends, targets, -1)": "targets = targets + 0"}),
-    Mistake("the stop is asked for in every place behind the text", "The stop token is said once, and nothing is "
-        "asked behind it.", {"places == ends": "places >= ends"}),
-    Mistake("one token too few", "The last token of each text is not asked for.",
-        {"places < ends": "places < ends - 1"}),
-    Mistake("the stop one place early", "The stop token stands in the place where the last token is asked for.",
-        {"places == ends": "places == ends - 1"}),
-    Mistake("start and stop exchanged", "The start token opens the inputs, and the stop token ends the targets.",
-        {"(b, 1), start)": "(b, 1), stop)",
-         "(b, 1), stop)], axis=1)": "(b, 1), start)], axis=1)",
-         "== ends, stop,": "== ends, start,"}),
+    Mistake("no stop token", "The end is never a target, so the model never learns to predict it.",
+        {"np.where(positions == ends, stop, targets)": "np.where(positions == ends, -1, targets)"}),
+    Mistake("the stop comes after the padding", "The stop token is in the last position of every row. It belongs "
+        "where the text ends.", {"positions == ends": "positions == n"}),
+    Mistake("the padding is a target", "After the end of a text the target must be -1: nothing is predicted there.",
+        {"targets = np.where(positions < ends, targets, -1)": "targets = targets + 0"}),
+    Mistake("the stop is a target at every position after the text", "The stop token is predicted once, and nothing "
+        "after it.", {"positions == ends": "positions >= ends"}),
+    Mistake("one token too few", "The last token of each text is no target.",
+        {"positions < ends": "positions < ends - 1"}),
 )  # fmt: skip

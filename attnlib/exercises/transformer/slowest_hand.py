@@ -1,16 +1,17 @@
-"""How far does the slowest hand count?
+"""How far does the slowest pair count?
 
 predict · ★ · 4 min · 04-transformer/3-where-am-i
 
-Llama 3 turns the queries and keys of heads that are 128 wide with the base 500,000. After how many places is its
-slowest hand round?
+Llama 3 rotates the queries and keys of heads that are 128 wide with the base 500,000: pair i, counted from 0, turns by
+500,000^(-2i/128) radians a position. After how many positions has the slowest pair made a full turn? (To the nearest
+10,000.)
 
-1. How many hands does a head of 128 numbers have, and which number has the last one, counted from 0?
-2. The speed of hand i is base to the power of -2i/d, in radians a place.
+1. How many pairs does a head of 128 numbers have, and which number has the last one, counted from 0?
+2. The speed of pair i is base to the power of -2i/d, in radians a position.
 3. i is 63, so the exponent is 126/128; one round is 2π radians.
 
-About 2.6 million places, many more than the 8,192 tokens of the texts that it was trained on. With the base 10,000
-it would be 54,410. A larger base gives more room for long texts, and fewer hands that tell near places apart.
+About 2.6 million positions, many more than the 8,192 tokens of the texts that it was trained on. With the base 10,000
+it would be 54,410. A larger base gives more room for long texts, and fewer pairs that tell near positions apart.
 """
 
 import math

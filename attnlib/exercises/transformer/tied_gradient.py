@@ -74,9 +74,6 @@ MISTAKES = (
     Mistake("the sum, not the mean", "The loss is the mean over the n tokens.", {"/ n": ""}),
     Mistake("the target was not taken away", "The gradient in the logits is P minus one at the target.",
         {"P - np.eye(len(E))[targets]": "P"}),
-    Mistake("target not shifted", "The tokens themselves were taken for the targets.", {"[targets]": "[tokens]"}),
-    Mistake("added in the rows of the targets", "What flows back to the embedding belongs to the tokens that were "
-        "read.", {"np.add.at(dE, tokens,": "np.add.at(dE, targets,"}),
     Mistake("the sign is turned", "It is P minus one at the target, not the other way round.",
         {"(P - np.eye(len(E))[targets]) / n": "(np.eye(len(E))[targets] - P) / n"}),
 )  # fmt: skip

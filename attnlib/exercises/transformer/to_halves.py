@@ -65,8 +65,6 @@ MISTAKES = (
         "together.", {"W_K[:, order], W_V": "W_K, W_V"}),
     Mistake("keys alone", "The queries stayed as they were, so a score multiplies coordinates that do not belong "
         "together.", {"return W_Q[:, order]": "return W_Q"}),
-    Mistake("the whole width", "The even columns of all heads were put first. Each head is turned by itself, so its "
-        "coordinates stay inside it.", {"reshape(n_heads, -1, 2).swapaxes(1, 2).ravel()": "reshape(-1, 2).T.ravel()"}),
     Mistake("the way back", "This is the order that leads from halves to neighbours.",
         {"reshape(n_heads, -1, 2).swapaxes(1, 2)": "reshape(n_heads, 2, -1).swapaxes(1, 2)"}),
     Mistake("odd ones first", "The odd columns came first. The first of each pair has to be in the first half.",

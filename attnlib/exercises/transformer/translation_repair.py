@@ -83,8 +83,6 @@ MISTAKES = (
         {"nats[asked > 0].mean()": "nats[asked > 0].sum() / len(nats)"}),
     Mistake("target not shifted", "Each place is asked for the word that it has just read. It must say the next one.",
         {"said, asked = target[:, :-1], target[:, 1:]": "said, asked = target[:, 1:], target[:, 1:]"}),
-    Mistake("shifted the other way", "Each place is asked for the word before the one that it has read.",
-        {"said, asked = target[:, :-1], target[:, 1:]": "said, asked = target[:, 1:], target[:, :-1]"}),
     Mistake("only the padding is seen", "The mask is turned round: the words of the source are hidden, and its "
         "padding is read.",
         {"np.where((source > 0)[:, None], S, -np.inf)": "np.where((source > 0)[:, None], -1e30, S)"}),
@@ -97,8 +95,6 @@ MISTAKES = (
     Mistake("no scale", "The scores are not divided by the root of d.", {"/ np.sqrt(Q.shape[-1])": ""}),
     Mistake("the mask of what was read", "A place counts if the word to be said there is one, whatever was read.",
         {"nats[asked > 0]": "nats[said > 0]"}),
-    Mistake("the sum of all words", "The sum grows with the number of words. Asked for is the mean.",
-        {"nats[asked > 0].mean()": "nats[asked > 0].sum()"}),
     Mistake("the beginning counts as said", "The mark of the beginning is given, so it is no word to be said.",
         {"nats[asked > 0].mean()": "nats[asked > 0].sum() / (target > 0).sum()"}),
     Mistake("the first word is left out", "The first word is to be said, too, after the mark of the beginning.",

@@ -65,8 +65,6 @@ def cases(rng):
 
 VARIANTS = (by_loop, direction_first)
 MISTAKES = (
-    Mistake("each part normed by itself", "Every part was divided by its own standard deviation. The norm divides all "
-        "of them by that of the sum, and only so the shares add up.", {"size = stream.std(": "size = written.std("}),
     Mistake("not normed", "The standard deviation of the stream is missing: the shares add up to the score before the "
         "norm.", {"centred / size @": "centred @"}),
     Mistake("the mean stays", "The norm takes the mean away, of each part as of the sum.",
@@ -90,13 +88,5 @@ MISTAKES = (
     Mistake("the gain twice", "The gain is multiplied in once.", {"(gain * u)": "(gain * gain * u)"}),
     Mistake("shares of one", "The shares were divided by their sum. They must add up to the score, not to one.",
         {"return centred / size @ (gain * u)": "s = centred / size @ (gain * u); return s / s.sum(axis=0)"}),
-    Mistake("unbiased standard deviation", "Layer normalisation divides the sum of squares by d, not by d - 1.",
-        {"stream.std(axis=-1, keepdims=True)": "stream.std(axis=-1, ddof=1, keepdims=True)"}),
-    Mistake("divided by the length", "The norm divides by the standard deviation, the root of the *mean* of the "
-        "squares.",
-        {"size = stream.std(axis=-1, keepdims=True)":
-             "size = np.sqrt(((stream - stream.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1, keepdims=True))"}),
     Mistake("divided by the variance", "The root is missing.", {"stream.std(": "stream.var("}),
-    Mistake("a norm over the tokens", "Mean and standard deviation belong to the d numbers of one token.",
-        {"axis=-1": "axis=-2"}),
 )  # fmt: skip

@@ -11,27 +11,22 @@ import numpy as np
 
 from attnlib.exercises.engine.generator.generated import Generated
 
-
-def transposed(x: Any) -> Any:
-    return x.swapaxes(-1, -2)
-
-
-def first_only(x: Any) -> Any:
-    return x[..., :1, :] + 0 * x
-
-
 ARGUMENTS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("{} counts as zero", "These are the numbers for {} = 0: it was left out.", lambda x: 0 * x),
     ("the sign of {} is turned", "These are the numbers for {} with the other sign.", lambda x: -x),
     ("{} is inverted", "True and False are exchanged in {}.", lambda x: ~x),
     ("{} is not used", "These are the numbers for {} that is True everywhere.", lambda x: x | True),
-    ("{} is transposed", "These are the numbers for {} transposed.", transposed),
+    ("{} is transposed", "These are the numbers for {} transposed.", lambda x: x.swapaxes(-1, -2)),
     ("{} is read backwards", "These are the numbers for {} in the opposite order.", lambda x: x[::-1]),
     ("{} is read backwards", "These are the numbers for {} in the opposite order.", lambda x: x[..., ::-1]),
-    ("only the first of {}", "These are the numbers where all rows of {} are like the first.", first_only),
+    (
+        "only the first of {}",
+        "These are the numbers where all rows of {} are like the first.",
+        lambda x: x[..., :1, :] + 0 * x,
+    ),
     ("twice {}", "The numbers are those of twice {}.", lambda x: 2 * x),
     ("half of {}", "The numbers are those of half of {}.", lambda x: x / 2),
-    ("{} counts as one", "These are the numbers for {} = 1.", lambda x: 0 * x + 1),
+    ("{} counts as one", "These are the numbers for {} = 1.", lambda x: 0 * -x + 1),
     ("the root of {}", "These are the numbers for the root of {}.", lambda x: x**0.5),
     ("the square of {}", "These are the numbers for the square of {}.", lambda x: x**2),
     ("one minus {}", "These are the numbers for 1 - {}.", lambda x: 1 - x if np.ndim(x) else x / 0),
@@ -58,7 +53,7 @@ def of_two(f: Callable[..., Any], i: int, j: int, a: str, b: str) -> Iterator[Ge
     )
     yield Generated(title, text, with_two_changed(f, i, j, lambda x, y: (x[whole(y)], y)))
     if i < j:
-        text = f"These are the numbers with {a} and {b} in each other's place."
+        text = f"These are the numbers with {a} and {b} exchanged."
         yield Generated(f"{a} and {b} are exchanged", text, with_two_changed(f, i, j, lambda x, y: (y, x)))
     text = f"These are the numbers with {b} where {a} belongs."
     yield Generated(f"{b} in place of {a}", text, with_two_changed(f, i, j, lambda x, y: (y, y)))
@@ -83,7 +78,7 @@ def with_two_changed(
 
 
 def whole(x: Any) -> Any:
-    """An array of places; anything else is none."""
+    """An array of indices; anything else is none."""
     if getattr(getattr(x, "dtype", None), "kind", "") != "i":
-        raise TypeError("an array of places")
+        raise TypeError("an array of indices")
     return x

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from attnlib.exercises.engine.generator.changed_arguments import first_only, transposed, whole
+from attnlib.exercises.engine.generator.changed_arguments import whole
 from attnlib.exercises.engine.generator.generated import Generated
 
 
@@ -42,15 +42,15 @@ RESULTS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("one too many", "Each number is larger by one.", lambda x: x + 1),
     ("one too few", "Each number is smaller by one.", lambda x: x - 1),
     ("True and False exchanged", "Everything is True that should be False, and the other way round.", lambda x: ~x),
-    ("numbers, not True and False", "The pattern is right, but booleans are asked for.", lambda x: truth(x) * 1.0),
-    ("an additive mask", "Booleans are asked for.", lambda x: np.where(truth(x), 0.0, -np.inf)),
-    ("the result is transposed", "Rows and columns of the result are exchanged.", transposed),
-    ("a softmax of the result", "A softmax over the last axis was taken, which was not asked for.", softmaxed),
+    ("numbers, not True and False", "The pattern is right, but booleans are wanted.", lambda x: truth(x) * 1.0),
+    ("an additive mask", "Booleans are wanted.", lambda x: np.where(truth(x), 0.0, -np.inf)),
+    ("the result is transposed", "Rows and columns of the result are exchanged.", lambda x: x.swapaxes(-1, -2)),
+    ("a softmax of the result", "A softmax over the last axis was taken, which was not wanted.", softmaxed),
     ("rows that sum to one", "Each row was divided by its sum.", lambda x: ratio(x, -1)),
-    ("all made to sum to one", "Everything was divided by its sum, which was not asked for.", lambda x: x / x.sum()),
-    ("one number for all", "Everything was added up; one number for each row is asked for.", lambda x: x.sum()),
+    ("all made to sum to one", "Everything was divided by its sum, which was not wanted.", lambda x: x / x.sum()),
+    ("one number for all", "Everything was added up; one number for each row is wanted.", lambda x: x.sum()),
     ("one mean for all", "The mean of everything was taken; each row has its own.", lambda x: x.mean()),
-    ("the first row for all", "All rows of the result are like the first.", first_only),
+    ("the first row for all", "All rows of the result are like the first.", lambda x: x[..., :1, :] + 0 * x),
     ("an axis too many", "The result has an axis of length one too many.", lambda x: x[..., None]),
     ("an axis too many", "The result has an axis of length one too many.", lambda x: x[None]),
     ("only the first of the result", "Of all rows, or numbers, only the first is here.", lambda x: x[0]),
@@ -63,9 +63,9 @@ RESULTS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
 )  # fmt: skip
 
 ALONG_AXES = (
-    ("the result is turned round", "The numbers are in the opposite order along one axis.", lambda x, a: np.flip(x, a)),
-    ("one place too far", "The numbers stand one place further along one axis.", lambda x, a: np.roll(x, 1, a)),
-    ("one place too early", "The numbers stand one place earlier along one axis.", lambda x, a: np.roll(x, -1, a)),
+    ("the result is reversed", "The numbers are in the opposite order along one axis.", lambda x, a: np.flip(x, a)),
+    ("one position too far", "The numbers are one position further along an axis.", lambda x, a: np.roll(x, 1, a)),
+    ("one position too early", "The numbers are one position earlier along an axis.", lambda x, a: np.roll(x, -1, a)),
     ("summed over an axis", "One axis of the result was summed over and is gone.", lambda x, a: x.sum(axis=a)),
     ("averaged over an axis", "The mean over one axis of the result was taken.", lambda x, a: x.mean(axis=a)),
     ("the result runs on", "Each number is the sum of the right ones up to there.", lambda x, a: np.cumsum(x, a)),
@@ -141,21 +141,21 @@ def changed_at(f: Callable[..., Any], k: int, new: Callable[[Any], Any]) -> Call
 def several_mixed(f: Callable[..., Any], labels: tuple[str, ...], count: int) -> Iterator[Generated]:
     """Several results in another order, all changed alike, or put together."""
     for order in itertools.permutations(range(count)) if count < 5 else ():
-        text = "The results are right, but not in the order that was asked for."
+        text = "The results are right, but not in the order that is wanted."
         yield Generated(
             "the order of the results", text, lambda *some, order=order: tuple(f(*some)[i] for i in order)
         )
-    turned = lambda *some: tuple(map(transposed, f(*some)))  # noqa: E731
+    turned = lambda *some: tuple(x.swapaxes(-1, -2) for x in f(*some))  # noqa: E731
     yield Generated("all results transposed", "Each result is transposed.", turned)
     text = "Of each result only the first row, or number, is here."
     yield Generated("only the first of each result", text, lambda *some: tuple(x[0] for x in f(*some)))
-    text = "All results were added up; each is asked for by itself."
+    text = "All results were added up; each is wanted by itself."
     yield Generated("one sum of the results", text, lambda *some: sum(f(*some)))
     for chosen in itertools.combinations(range(count), 2) if count > 2 else ():
         names = " and ".join(label_of(k, labels) for k in chosen)
 
         def two(*some: Any, chosen: tuple[int, ...] = chosen) -> Any:
-            return tuple(transposed(x) if i in chosen else x for i, x in enumerate(f(*some)))
+            return tuple(x.swapaxes(-1, -2) if i in chosen else x for i, x in enumerate(f(*some)))
 
         yield Generated(f"{names} are transposed", f"{names} came transposed.", two)
 

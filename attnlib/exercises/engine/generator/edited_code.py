@@ -1,22 +1,21 @@
 """The code of a right answer with one edit: every edit that a rule of the table knows.
 
-A rule looks at one node of the syntax tree and yields replacements, which attnlib/editing.py puts in.
+A rule takes one node of the syntax tree and yields replacements, which attnlib/editing.py puts in.
 """
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, NamedTuple
 
 from attnlib.editing import Change, Place, called, places, replaced
-from attnlib.exercises.engine.generator.generated import Generated
-from attnlib.exercises.engine.generator.letters import Letters
+from attnlib.exercises.engine.generator.generated import Generated, Rules
 from attnlib.exercises.engine.generator.rules.numbers_and_names import BOUNDS, OFF_BY_ONE
+from attnlib.exercises.engine.generator.words import Words
 from attnlib.exercises.engine.loop_limit import NAMES, with_limit
-from attnlib.exercises.engine.source_edits import COMMON
-
-Rule = Callable[[ast.AST, Any], Iterator[Change]]  # of a node and the letters of the task
+from attnlib.exercises.engine.model import CodeExercise
+from attnlib.exercises.engine.source_edits import COMMON, source_of, with_mistakes
 
 
 class Mutant(NamedTuple):
@@ -27,25 +26,42 @@ class Mutant(NamedTuple):
     function: Callable[..., Any]
 
 
-def generated(source: str, task: str, like: Callable[..., Any], rules: Sequence[Rule]) -> Iterator[Generated]:
-    """All single edits of the one function in the source that these rules know; no two are the same code."""
-    for made in edits_of(source, task, like, rules):
-        yield Generated(made.change.name, made.change.sentence, made.function, made.change.weak)
+def generated(exercise: CodeExercise, rules: Rules) -> Iterator[Generated]:
+    """All single edits of the right answers that these rules know; no two of one answer are the same code."""
+    for source in dict.fromkeys(right_sources(exercise)):
+        for made in edits_of(source, exercise.task, exercise.solution, rules):
+            yield Generated(made.change.name, made.change.sentence, made.function, made.change.weak)
 
 
-def edits_of(source: str, task: str, like: Callable[..., Any], rules: Sequence[Rule]) -> Iterator[Mutant]:
-    """The same with the places of the edits."""
+def right_sources(exercise: CodeExercise) -> Iterator[str]:
+    """The source of the solution, and of each other right answer that has one."""
+    yield exercise.model_answer
+    for variant in exercise.variants:
+        if not callable(variant):
+            yield with_mistakes(exercise.solution, [variant]) or ""
+        elif variant.__name__ != "<lambda>":
+            yield source_of(variant)
+
+
+def edits_of(source: str, task: str, like: Callable[..., Any], rules: Rules) -> Iterator[Mutant]:
+    """All single edits of the one function in the source, with what they replace."""
     tree = ast.parse(source)
     definition = tree.body[0]
     if not isinstance(definition, ast.FunctionDef):
         return
-    letters = Letters(task, definition)
-    with_limit(tree)
+    words = Words(task, definition)
+    if "while" in source:
+        with_limit(tree)
     names = COMMON | inspect.unwrap(like).__globals__ | NAMES  # pyright: ignore[reportFunctionMemberAccess]
     of_body = [place for statement in definition.body for place in places(statement)]
     of_body += [Place(definition, "body", i, node) for i, node in enumerate(definition.body)]
+    found = [
+        (place, change)
+        for place in of_body
+        for rule in rules.get(type(place.node), ())
+        for change in rule(place.node, words)
+    ]
     seen = {code_of(tree, definition.name)}
-    found = [(place, change) for place in of_body for rule in rules for change in rule(place.node, letters)]
     for place, change in found:
         if change.name == OFF_BY_ONE and called(place.parent) in BOUNDS:
             continue
@@ -57,12 +73,12 @@ def edits_of(source: str, task: str, like: Callable[..., Any], rules: Sequence[R
                 yield Mutant(change, pairs, FunctionType(code, names, definition.name))
 
 
-def targets(place: Place, change: Change, everywhere: list[Place]) -> Iterator[list[tuple[Place, ast.AST]]]:
+def targets(edited: Place, change: Change, everywhere: list[Place]) -> Iterator[list[tuple[Place, ast.AST]]]:
     """What is replaced by what: the node alone, all nodes that read the same, or a family of nodes."""
-    yield [(place, change.new)]
+    yield [(edited, change.new)]
     if change.everywhere:
-        kind = type(place.node)
-        same = [one for one in everywhere if type(one.node) is kind and one.text == place.text]
+        kind = type(edited.node)
+        same = [one for one in everywhere if type(one.node) is kind and one.text == edited.text]
         if len(same) > 1:
             yield [(one, change.new) for one in same]
     if change.family is not None:

@@ -1,31 +1,42 @@
-"""The table of single edits: each rule takes a node and the letters of the task, and yields replacements with a name.
+"""The table of single edits: by the type of the node that they edit, rules that yield replacements with a name.
 
-One file a part of the code: `functions`, `arithmetic`, `arrays`, `choices`, `numbers_and_names`, `steps`. To add a
-family, write a rule that yields `Change(new node, name, sentence)` and list it here;
-`tests/test_exercises_generated.py` has one small answer for each family.
+One file a kind of node: `calls`, `operators`, `numbers_and_names`. To add a family, write a rule that yields
+`Change(new node, name, sentence)` and list it here; `tests/test_exercises_generated.py` has one small answer for each
+family. Edits of `FURTHER` change more of the code, or say less of it: they are tried only where nothing else fits.
 """
 
-from attnlib.exercises.engine.generator.rules import (
-    arithmetic,
-    arrays,
-    choices,
-    functions,
-    numbers_and_names,
-    steps,
-)
-from attnlib.exercises.engine.generator.rules.further import FURTHER as FURTHER
+import ast
 
-RULES = (
-    functions.axes,
-    functions.functions,
-    arithmetic.terms,
-    arithmetic.factors,
-    functions.logarithms,
-    arrays.products,
-    arrays.transposes,
-    choices.masks,
-    choices.comparisons,
-    numbers_and_names.counts,
-    numbers_and_names.names,
-    steps.statements,
-)
+from attnlib.exercises.engine.generator.generated import Rules
+from attnlib.exercises.engine.generator.rules import calls, further, numbers_and_names, operators
+
+RULES: Rules = {
+    ast.Call: (
+        calls.axes,
+        calls.functions,
+        calls.logarithms,
+        calls.repetitions,
+        calls.rearranged,
+        calls.masks,
+        calls.ranges,
+    ),
+    ast.BinOp: (
+        operators.terms,
+        operators.powers,
+        operators.factors,
+        operators.matrix_products,
+        operators.conditions,
+    ),
+    ast.UnaryOp: (operators.inversions,),
+    ast.Compare: (operators.comparisons,),
+    ast.AugAssign: (operators.additions,),
+    ast.Attribute: (calls.transposes,),
+    ast.Constant: (numbers_and_names.counts, numbers_and_names.numbers),
+    ast.Name: (numbers_and_names.names,),
+}
+FURTHER: Rules = {
+    ast.Call: (further.functions, further.swapped),
+    ast.BinOp: (further.terms,),
+    ast.Attribute: (further.transposes,),
+    ast.UnaryOp: (further.infinities,),
+}

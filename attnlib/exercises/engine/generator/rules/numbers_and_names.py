@@ -2,46 +2,37 @@
 
 import ast
 from collections.abc import Iterator
-from typing import Any
 
-from attnlib.editing import Change, called
-from attnlib.exercises.engine.generator.words import parsed
+from attnlib.editing import Change, parsed
+from attnlib.exercises.engine.generator.words import Words
 
 OFF_BY_ONE = "off by one"
-BOUNDS = ("min", "max", "minimum", "maximum", "clip")  # a number in their brackets counts nothing
+BOUNDS = ("min", "max", "minimum", "maximum", "clip")  # what they compare with is a bound, and no count
 
 
-def counts(node: ast.AST, letters: Any) -> Iterator[Change]:
-    """A whole number, or a parameter that counts, one larger or smaller; a number doubled, halved or left at one."""
-    if isinstance(node, ast.Constant) and type(node.value) is int and abs(node.value) < 10:
+def counts(node: ast.Constant, words: Words) -> Iterator[Change]:
+    """A small whole number that is one larger or smaller."""
+    if type(node.value) is int and abs(node.value) < 10:
         for step in (1, -1):
             new = ast.Constant(node.value + step)
-            yield Change(new, OFF_BY_ONE, "A count or a place is off by one.", weak=True)
-    number = node.value if isinstance(node, ast.Constant) else None
-    if (type(number) is int or type(number) is float) and number not in (0, 1):
-        for new in (2 * number, number / 2, -number):
-            yield Change(
-                ast.Constant(new),
-                f"the {number} is another number",
-                f"The number {number} is not the one that was used.",
-                weak=number == 2,
-            )
-    if isinstance(node, ast.Call) and called(node) in ("range", "arange") and node.args:
-        last = node.args[-1]
-        for step, many in ((1, "many"), (-1, "few")):
-            new = ast.Call(
-                node.func, [*node.args[:-1], parsed("a + s", a=last, s=ast.Constant(step))], node.keywords
-            )
-            yield Change(
-                new, f"one step too {many}", f"A loop, or a row of numbers, has one step too {many}."
-            )
+            yield Change(new, OFF_BY_ONE, "A count or an index is off by one.", weak=True)
 
 
-def names(node: ast.AST, letters: Any) -> Iterator[Change]:
-    """One letter in place of another, in one place or everywhere."""
-    if not isinstance(node, ast.Name) or node.id not in letters.known or not isinstance(node.ctx, ast.Load):
+def numbers(node: ast.Constant, words: Words) -> Iterator[Change]:
+    """A number doubled, halved, or with the other sign."""
+    value = node.value
+    if not isinstance(value, int | float) or isinstance(value, bool) or value in (0, 1):
         return
-    for other in letters.parameters:
+    for new in (2 * value, value / 2, -value):
+        text = f"The number {value} is not the one that was used."
+        yield Change(ast.Constant(new), f"the {value} is another number", text, weak=value == 2)
+
+
+def names(node: ast.Name, words: Words) -> Iterator[Change]:
+    """One letter in place of another, once or everywhere."""
+    if node.id not in words.known or not isinstance(node.ctx, ast.Load):
+        return
+    for other in words.parameters:
         if other != node.id:
             text = f"Where `{node.id}` belongs, `{other}` was used."
             yield Change(
@@ -54,7 +45,7 @@ def names(node: ast.AST, letters: Any) -> Iterator[Change]:
             f"Somewhere {name} `{node.id}` was used for `{node.id}`.",
             everywhere=True,
         )
-    if node.id in letters.parameters and node.id.islower():
+    if node.id in words.parameters and node.id.islower():
         for code, name in (
             ("x + 1", "one more than"),
             ("x - 1", "one less than"),

@@ -1,20 +1,10 @@
-"""Another function, none, or the same over another axis."""
+"""What is called: another function, none, or the same over another axis, in another shape, or of another mask."""
 
 import ast
 from collections.abc import Callable, Iterator
-from typing import Any
 
-from attnlib.editing import Change, called
-from attnlib.exercises.engine.generator.words import (
-    ADDED,
-    REDUCED,
-    SMALL,
-    inside,
-    parsed,
-    replaced_keyword,
-    with_name,
-    word,
-)
+from attnlib.editing import Change, called, inside, parsed, replaced_keyword, with_name
+from attnlib.exercises.engine.generator.words import ADDED, REDUCED, SMALL, Words, word
 
 # function -> what learners put in its place
 OTHERS = {
@@ -41,9 +31,9 @@ OTHERS = {
 }
 
 
-def axes(node: ast.AST, letters: Any) -> Iterator[Change]:
+def axes(node: ast.Call, words: Words) -> Iterator[Change]:
     """A reduction over another axis, over everything, or with its axis kept or lost."""
-    if not isinstance(node, ast.Call) or called(node) not in REDUCED:
+    if called(node) not in REDUCED:
         return
     what = word(called(node))
     if called(node) in ("sum", "mean", "max", "min", "cumsum"):
@@ -84,13 +74,11 @@ def same_axis(old: ast.AST, value: int) -> Callable[[ast.AST], ast.AST | None]:
     return family
 
 
-def functions(node: ast.AST, letters: Any) -> Iterator[Change]:
+def functions(node: ast.Call, words: Words) -> Iterator[Change]:
     """Another function in place of the right one, or none."""
-    if not isinstance(node, ast.Call):
-        return
     name = called(node)
     for other in OTHERS.get(name, ()):
-        text = f"The {word(other)} was taken where the {word(name)} is asked for."
+        text = f"The {word(other)} was taken where the {word(name)} is needed."
         yield Change(with_name(node, other), f"{word(other)} in place of {word(name)}", text, everywhere=True)
     if name in ("tanh", "sigmoid"):
         new = (
@@ -98,13 +86,11 @@ def functions(node: ast.AST, letters: Any) -> Iterator[Change]:
             if name == "tanh"
             else parsed("np.tanh(x)", x=node.args[0])
         )
-        yield Change(
-            new, f"another squashing in place of {name}", f"What is squashed here should go through a {name}."
-        )
+        yield Change(new, f"another activation in place of {name}", f"This should go through a {name}.")
         yield Change(
             parsed("np.maximum(x, 0)", x=node.args[0]),
             f"relu in place of {name}",
-            "Negative numbers were set to zero in place of being squashed.",
+            "Negative numbers were set to zero in place of going through it.",
         )
         yield Change(
             parsed("f(-x)", f=node.func, x=node.args[0]),
@@ -133,9 +119,77 @@ def functions(node: ast.AST, letters: Any) -> Iterator[Change]:
         )
 
 
-def logarithms(node: ast.AST, letters: Any) -> Iterator[Change]:
+def logarithms(node: ast.Call, words: Words) -> Iterator[Change]:
     """A logarithm of a number that was made a little larger."""
-    if isinstance(node, ast.Call) and called(node) == "log" and node.args:
+    if called(node) == "log" and node.args:
         for small in SMALL:
             new = ast.Call(node.func, [parsed("a + e", a=node.args[0], e=ast.Constant(small))], node.keywords)
             yield Change(new, "a small number was added", ADDED, everywhere=True)
+
+
+def repetitions(node: ast.Call, words: Words) -> Iterator[Change]:
+    """A whole array after itself where each entry is repeated, or the other way round."""
+    if called(node) != "repeat" or not isinstance(node.func, ast.Attribute):
+        return
+    given = (
+        node
+        if getattr(node.func.value, "id", "") == "np"
+        else ast.Call(node.func, [node.func.value, *node.args], node.keywords)
+    )
+    axis = next((one.value for one in node.keywords if one.arg == "axis"), None)
+    if len(given.args) == 2 and axis is not None:
+        x, count = given.args
+        new = parsed("np.concatenate([x] * (n), axis=a)", x=x, n=count, a=axis)
+        text = "The whole was put down several times, one copy after the other; each entry is to be repeated."
+        yield Change(new, "tiled, not repeated", text)
+
+
+def rearranged(node: ast.Call, words: Words) -> Iterator[Change]:
+    """A change of shape, or an exchange of axes, that is missing or too much."""
+    name = called(node)
+    if name in ("reshape", "ravel", "flatten", "split", "heads"):
+        yield Change(inside(node), "not brought into another shape", "A change of shape is missing.")
+    elif name in ("swapaxes", "transpose", "moveaxis", "permute"):
+        text = "`.T` reverses the order of all axes, and mixes the batch with the rest."
+        yield Change(parsed("x.T", x=inside(node)), "all axes reversed", text, everywhere=True)
+        yield not_transposed(inside(node), words)
+
+
+def transposes(node: ast.Attribute, words: Words) -> Iterator[Change]:
+    """A `.T` left out."""
+    if node.attr == "T":
+        yield not_transposed(node.value, words)
+
+
+def not_transposed(inner: ast.expr, words: Words) -> Change:
+    of = words.of(inner, "matrix")
+    return Change(inner, f"{of} is not transposed", f"A transpose of {of} is missing.", everywhere=True)
+
+
+def masks(node: ast.Call, words: Words) -> Iterator[Change]:
+    """A choice by a mask that is inverted, left out, or fills in something else."""
+    if called(node) != "where" or len(node.args) != 3:
+        return
+    condition, yes, no = node.args
+    of = words.of(condition, "condition")
+    inverted = ast.Call(node.func, [condition, no, yes], [])
+    text = "What should be kept was hidden, and what should be hidden was kept."
+    yield Change(inverted, f"{of} is inverted", text, everywhere=True)
+    text = "The choice between two values is missing: one of them was always taken."
+    for always in (yes, no):
+        yield Change(always, f"{of} was left out", text, everywhere=True)
+    for value in (0.0, -1e9, -1e4, 1e-9, 1.0):
+        new = ast.Call(node.func, [condition, yes, ast.Constant(value)], [])
+        text = f"Entries that are hidden hold {value:g}, which is a number like any other."
+        yield Change(new, f"{value:g} in hidden entries", text)
+
+
+def ranges(node: ast.Call, words: Words) -> Iterator[Change]:
+    """A loop with a step more or less."""
+    if called(node) not in ("range", "arange") or not node.args:
+        return
+    for step, many in ((1, "many"), (-1, "few")):
+        last = parsed("a + s", a=node.args[-1], s=ast.Constant(step))
+        new = ast.Call(node.func, [*node.args[:-1], last], node.keywords)
+        text = f"A loop, or a row of numbers, has one step too {many}."
+        yield Change(new, f"one step too {many}", text)
