@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from attnlib.checking import HINTS, converts, dtype_of, fits_into, splits_evenly
+from attnlib.checking import HINTS, converts, dtype_of, fits_into, has_one_reading, splits_evenly
 
-__all__ = ["splits_evenly"]
+__all__ = ["has_one_reading", "splits_evenly"]
 SMALLEST_FORBIDDEN = -1e4  # finite entries of an additive mask up to this value mean "may not look"
 
 
