@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.error import ContentTooShortError, URLError
+from urllib.error import URLError
 from urllib.request import HTTPRedirectHandler, build_opener
 
 from torch import Tensor
