@@ -39,6 +39,8 @@ KINDS = {  # what an array must hold and how to convert it, by kind; by name for
         "`torch.from_numpy` makes one; attnlib.reference has the same function for arrays.",
     ),
 }
+# For `layer(X, X, X)`, which torch.nn.MultiheadAttention takes.
+ANOTHER_SOURCE = "Keys and values come from one source: `layer(X, source)`, and for X itself `layer(X)`."
 HINTS = {  # advice on a wrong shape, by the name of the array or its first letter
     "mask": " A mask over keys (b, n) becomes (b, 1, n) with `mask[:, None, :]`.",
     "reward": " The rewards of all keys become those of the drawn ones with `R[index]`.",
@@ -88,6 +90,8 @@ class Axes:
             return
         elif not self.fits(value) and self.kind == "float":
             rule, then = "be an array", "Convert it to an array first."
+        elif self.fits(value) and name == "mask" and "source" in call.given and call.has_shape(value.shape):
+            then = f"{ANOTHER_SOURCE} {then}"
         call.refuse(f"{name} must {rule}; got {came}. {then}", TypeError)
 
 
@@ -185,6 +189,10 @@ class Call:
             str, tuple[Any, str, tuple[int, ...], Axes]
         ] = {}  # the name of a size: its value, and the array that it was read from
 
+    def has_shape(self, shape: Any) -> bool:
+        """Whether an array before this one has that shape."""
+        return any(tuple(shape) == one for _, one, *_ in self.arrays)
+
     def refuse(self, rule: str, kind: type[Exception] = ValueError) -> None:
         raise kind(f"{self.who}: {rule}")
 
@@ -227,7 +235,7 @@ class Call:
 
     def _rank(self, name: str, shape: tuple[int, ...], axes: Axes) -> None:
         n, least = len(shape), min(one.least for one in (axes, *axes.more))
-        if 0 in shape:
+        if any(size == 0 for axis, size in axes.parts(shape)[1:] if axis != "b"):  # a batch may be empty
             self.refuse(f"every axis must have at least one entry; got {name} {shape}.")
         if n < least or (n > len(axes.names) and not axes.batch):
             rule = f"needs {AXES[least]} or more," if axes.batch else "must be"
@@ -272,6 +280,8 @@ class Call:
     def _broadcasts(self, name: str, shape: tuple[int, ...], axes: Axes) -> None:
         fulls = [self._full(one, shape) for one in (axes, *axes.more)]
         full = next((full for full in fulls if len(full) >= len(shape)), fulls[-1])
+        if name == "mask":
+            has_one_reading(self.who, shape, fulls[0], fulls[-1])
         if not fits_into(shape, full):
             what = "the shape of the scores" if name == "mask" else f"{axes} ="
             self.refuse(f"{name} must broadcast to {what} {full}; got {shape}.{HINTS.get(name, '')}")
@@ -298,6 +308,40 @@ def factors_of(size: str) -> list[str]:
 def fits_into(shape: tuple[int, ...], full: tuple[int, ...]) -> bool:
     pairs = zip(shape[::-1], full[::-1], strict=False)
     return len(shape) <= len(full) and all(has in (1, wanted) for has, wanted in pairs)
+
+
+def has_one_reading(
+    who: str,
+    mask: tuple[int, ...],
+    scores: tuple[int, ...],
+    heads: tuple[int, ...],
+    by_name: str = "`mask[:, None, :]`",
+) -> None:
+    """Refuse the shape of a mask that fits in two ways, of which the wrong one would give wrong numbers silently.
+
+    `scores` is the shape (*b, m, n) of the scores of one head, `heads` the same with an axis for the heads, if any.
+    """
+    if len(scores) != 3 or len(mask) not in (2, 3) or mask[0] < 2:
+        return
+    b, m, n = scores
+    if mask in ((b, n), (b, 1)) and b == m:
+        ways = (
+            "(m, n) and as (b, n)",
+            "the same for the whole batch is `mask[None]`",
+            f"of keys is {by_name}",
+        )
+    elif mask in ((b, m, n), (b, m, 1)) and len(heads) == 4 and b == heads[1] and m > 1:
+        ways = (
+            "(b, m, n) and as (h, m, n)",
+            "for each sequence is `mask[:, None]`",
+            "for each head is `mask[None]`",
+        )
+    else:
+        return
+    raise ValueError(
+        f"{who}: mask must fit the scores in one way; got {mask}, which fits as {ways[0]}. "
+        f"A mask {ways[1]}, one {ways[2]}."
+    )
 
 
 def splits_evenly(who: str, size: str, width: int, name: str, parts: int) -> None:
@@ -335,7 +379,10 @@ class CheckedSignature:
 
     def bind(self, args: tuple[Any, ...], named: dict[str, Any]) -> Call:
         """The call with these arguments; an error if one of them does not fit its annotation."""
-        given = self.signature.bind(*args, **named)
+        try:
+            given = self.signature.bind(*args, **named)
+        except TypeError as error:
+            raise TypeError(self._misnamed(str(error), args)) from None
         given.apply_defaults()
         call = Call(self.who, self.library, given.arguments, self.same)
         for name, value in given.arguments.items():
@@ -347,3 +394,14 @@ class CheckedSignature:
                     self.readers[name](call, f"{name[:-1]} {i}" if several else name, one)
         call.agree()
         return call
+
+    def _misnamed(self, error: str, args: tuple[Any, ...]) -> str:
+        """What is wrong with the names or the number of the arguments, and which there are."""
+        named = [one for one in self.signature.parameters.values() if one.kind is one.KEYWORD_ONLY]
+        if "positional" in error and named:
+            call = ", ".join(f"{one.name}=..." for one in named[: max(2, len(args) - 1)])
+            return (
+                f"{self.who}: arguments must be named; got some without a name. Write `{self.who}({call})`."
+            )
+        names = [one for one in self.signature.parameters if one != "self"]
+        return f"{self.who}: {error}. The arguments are {', '.join(names)}."

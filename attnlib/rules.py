@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from attnlib.checking import HINTS, converts, dtype_of, fits_into, splits_evenly
+from attnlib.checking import HINTS, converts, dtype_of, fits_into, has_one_reading, splits_evenly
 
-__all__ = ["splits_evenly"]
+__all__ = ["has_one_reading", "splits_evenly"]
 SMALLEST_FORBIDDEN = -1e4  # finite entries of an additive mask up to this value mean "may not look"
 
 
@@ -34,6 +34,8 @@ def refuse_where(bad: Any, who: str, rule: str, what: str, then: str = "") -> No
 
 def finite(who: str, name: str, array: Any) -> None:
     """No entry may be NaN or infinite: zero times NaN is NaN, so not even a mask would hide it."""
+    if 0 in array.shape:
+        return
     if not bool(
         abs(array).max() < math.inf
     ):  # one quick test for the usual case; a NaN makes the maximum NaN

@@ -110,7 +110,11 @@ def trial(seed: int, steps: int, lr: float) -> dict[str, Any]:
     torch.manual_seed(seed)
     read = text(LANGUAGE, steps * BATCH, LENGTH + 1, seed=TEST_SEED + 1 + seed)
     asked = text(LANGUAGE, TESTED, LENGTH, seed=TEST_SEED)
-    model = GPT(ModelConfig(V, context=LENGTH, d_model=WIDTH, n_heads=4, n_layers=LAYERS, positions="rotary"))
+    model = GPT(
+        ModelConfig(
+            V, context=LENGTH, d_model=WIDTH, n_heads=4, n_layers=LAYERS, positions="rotary", layout="halves"
+        )
+    )
     optimizer = torch.optim.AdamW(decay_groups(model, 0.1), lr=lr, betas=BROWN_2020[:2], eps=BROWN_2020.eps)
     schedule = LambdaLR(optimizer, partial(cosine, steps=steps, warmup=steps // 20))
     fit(model, loss, torch.from_numpy(read).split(BATCH), steps=steps, optimizer=optimizer, schedule=schedule)

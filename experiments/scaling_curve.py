@@ -60,7 +60,13 @@ def held_out(model: GPT) -> float:
 
 def config(width: int) -> ModelConfig:
     return ModelConfig(
-        len(tokenizer()), context=N, d_model=width, n_heads=width // 8, n_layers=LAYERS, positions="rotary"
+        len(tokenizer()),
+        context=N,
+        d_model=width,
+        n_heads=width // 8,
+        n_layers=LAYERS,
+        positions="rotary",
+        layout="halves",
     )
 
 

@@ -20,7 +20,8 @@ from attnlib.train.worker_group import WorkerGroup
 N, ROWS, VOCAB, MICRO = 7, 8, 11, 4
 EVEN = {"vocab": 16, "context": 8}  # sizes that four workers divide, where bytes are counted
 LLAMA = {
-    "positions": "rotary", "norm": "rms", "activation": "swish", "gated": True, "n_kv_heads": 4, "bias": False,
+    "positions": "rotary", "layout": "halves", "norm": "rms", "activation": "swish", "gated": True, "n_kv_heads": 4,
+    "bias": False,
 }  # fmt: skip
 MODELS = {"": {}, "tied": {"tied": True}, "a Llama": LLAMA}
 

@@ -174,7 +174,9 @@ def test_what_has_ended_is_asked_for_nothing_more(table):
 @pytest.mark.parametrize("capacity", [None, 32])
 def test_with_its_memory_reordered_a_gpt_says_what_it_says_without(positions, capacity):
     torch.manual_seed(0)
-    config = ModelConfig(vocab=11, context=32, d_model=8, n_heads=2, n_layers=2, positions=positions)
+    config = ModelConfig(
+        vocab=11, context=32, d_model=8, n_heads=2, n_layers=2, positions=positions, layout="halves"
+    )
     model = GPT(config).double()
     gpt.initialise(model, spread=0.5)
     start = torch.randint(11, (3, 5))

@@ -229,3 +229,14 @@ def test_without_the_package_regex_a_sentence_says_what_to_install():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "ImportError: split_words: the published pattern needs the package `regex`" in done.stderr
     assert "pip install 'attnlib[pretrained]'" in done.stderr
+
+
+def test_a_name_beyond_the_merges_is_decoded_although_no_text_is_encoded_to_it():
+    """As GPT-2's file has <|endoftext|>, where nobody declares it special."""
+    plain = Tokenizer([(b"h", b"e")])
+    numbers = plain.numbers | {END: 257, "Ġthe": 258, "< end >": 259}
+    tokenizer = Tokenizer([(b"h", b"e")], numbers=numbers)
+    assert len(tokenizer) == 260
+    assert tokenizer.decode(range(257, 260)) == f"{END} the< end >"
+    assert list(tokenizer.decode_stream([257])) == [END]
+    assert tokenizer.encode(f"he{END} the") == plain.encode(f"he{END} the")

@@ -13,6 +13,7 @@ from attnlib.models.gpt import GPT
 VOCAB, N, B = 61, 11, 3
 LLAMA = {
     "positions": "rotary",
+    "layout": "halves",
     "norm": "rms",
     "activation": "swish",
     "gated": True,

@@ -141,7 +141,9 @@ def test_a_stop_in_the_text_ends_it_wherever_the_pieces_are_cut(text, size):
 def test_a_gpt_with_its_cache_says_what_it_says_without(positions, capacity, choose):
     torch.manual_seed(0)
     model = GPT(
-        ModelConfig(vocab=VOCAB, context=32, d_model=8, n_heads=2, n_layers=2, positions=positions)
+        ModelConfig(
+            vocab=VOCAB, context=32, d_model=8, n_heads=2, n_layers=2, positions=positions, layout="halves"
+        )
     ).double()
     gpt.initialise(model, spread=0.5)
     prefix = torch.randint(VOCAB, (B, N))

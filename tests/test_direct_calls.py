@@ -12,6 +12,7 @@ from attnlib.nn.direct_calls import with_direct_calls
 VOCAB, N = 17, 5
 LLAMA = {
     "positions": "rotary",
+    "layout": "halves",
     "norm": "rms",
     "activation": "swish",
     "gated": True,

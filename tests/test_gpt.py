@@ -1,5 +1,6 @@
 """A GPT of ours is GPT-2 and is Llama: layer by layer, forward and gradients, with a cache and without."""
 
+import dataclasses
 import math
 import pickle
 
@@ -11,6 +12,7 @@ from attnlib.models import gpt
 from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT
 from attnlib.models.pretrained import load_published, published_gpt2, take_published
+from attnlib.nn.positional import LAYOUTS, Rotary
 from attnlib.testing import assert_close
 
 VOCAB, LONGEST, D, HEADS, KV, LAYERS, HIDDEN, B, N = 61, 32, 24, 4, 2, 3, 40, 2, 11
@@ -41,8 +43,8 @@ def hugging_face(kind):
             theirs = transformers.LlamaForCausalLM(transformers.LlamaConfig(**shared))
         ours = ModelConfig(
             vocab=VOCAB, context=LONGEST, d_model=D, n_heads=HEADS, n_kv_heads=KV, n_layers=LAYERS, d_hidden=HIDDEN,
-            positions="rotary", norm="rms", eps=1e-6, activation="swish", gated=True, bias=False, tied=False,
-            qk_norm=kind == "qwen3",
+            positions="rotary", layout="halves", norm="rms", eps=1e-6, activation="swish", gated=True, bias=False,
+            tied=False, qk_norm=kind == "qwen3",
         )  # fmt: skip
     return theirs.eval(), ours
 
@@ -54,6 +56,34 @@ def pair(request):
     ours = GPT(config)
     take_published(ours, {name: W.detach() for name, W in theirs.named_parameters()})
     return ours, theirs
+
+
+def test_loading_says_which_layout_it_took_and_refuses_the_other(pair):
+    ours, theirs = pair
+    published = {name: W.detach() for name, W in theirs.named_parameters()}
+    if ours.config.positions != "rotary":
+        assert take_published(ours, published) == ("GPT-2", None)
+        return
+    assert take_published(ours, published) == ("Llama", "halves")
+    neighbours = GPT(dataclasses.replace(ours.config, layout="neighbours"))
+    with pytest.raises(
+        ValueError, match="must pair halves to take the layout of .*; got layout='neighbours'. Build"
+    ):
+        take_published(neighbours, published)
+
+
+@pytest.mark.bad_input
+def test_the_layout_of_rotary_positions_is_named_where_it_is_used():
+    """The wrong one gives wrong numbers and no error, so neither the module nor the config chooses one."""
+    with pytest.raises(TypeError, match="layout"):
+        Rotary(4, context=3)
+    with pytest.raises(
+        ValueError, match="layout of rotary positions must be one of neighbours, halves; got None"
+    ):
+        ModelConfig(vocab=VOCAB, positions="rotary")
+    for layout in LAYOUTS:
+        model = GPT(ModelConfig(vocab=VOCAB, d_model=D, n_heads=HEADS, positions="rotary", layout=layout))
+        assert model.blocks.rotate.rotated is LAYOUTS[layout]
 
 
 def test_every_layer_says_what_the_published_model_says(pair):
@@ -97,7 +127,15 @@ def test_with_a_cache_token_by_token_is_all_at_once(pair):
 @pytest.mark.parametrize("positions", ("learned", "rotary", "none"))
 def test_what_comes_later_is_not_seen_and_one_text_does_not_hear_another(positions):
     model = GPT(
-        ModelConfig(vocab=VOCAB, context=LONGEST, d_model=D, n_layers=2, positions=positions, qk_norm=True)
+        ModelConfig(
+            vocab=VOCAB,
+            context=LONGEST,
+            d_model=D,
+            n_layers=2,
+            positions=positions,
+            layout="halves",
+            qk_norm=True,
+        )
     )
     tokens = torch.randint(VOCAB, (B, N))
     other = tokens.clone()

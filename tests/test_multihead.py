@@ -360,3 +360,93 @@ def test_no_head_keeps_its_weights(batch, masked, rng):
     one_table = 4 * n * n  # a mask is one, for all heads; it may be held as numbers and as booleans
     assert kept_for_the_derivatives(layer, X, mask=mask) < (2.5 if masked else 1) * one_table
     assert kept_for_the_derivatives(layer.attention_weights, X, mask=mask) > h * one_table
+
+
+# ---- Masks that can be read in two ways -----------------------------------------------------------------------------
+
+
+def layer_and_batch(b, m, h):
+    torch.manual_seed(0)
+    return MultiHeadAttention(d_model=2 * h, n_heads=h), torch.randn(b, m, 2 * h)
+
+
+@pytest.mark.bad_input
+def test_a_mask_of_keys_for_as_many_sequences_as_queries_is_refused_and_can_be_named():
+    """(b, n) with b = m fits as query by key as well, which would give other numbers silently."""
+    layer, X = layer_and_batch(4, 4, 3)
+    keys = torch.tensor([[True, True, True, False]] * 2 + [[True, True, False, False]] * 2)
+    with pytest.raises(
+        ValueError, match=r"mask must fit the scores in one way; got \(4, 4\).*`mask\[None\]`.*key_mask="
+    ):
+        layer(X, mask=keys)
+    named = layer(X, key_mask=keys)
+    assert torch.equal(named, layer(X, mask=keys[:, None, :])) and torch.equal(
+        named, layer(X, mask=keys[:, None, None, :])
+    )
+    assert (named - layer(X, mask=keys[None])).abs().max() > 1e-3
+    assert torch.equal(
+        layer.attention_weights(X, key_mask=keys), layer.attention_weights(X, mask=keys[:, None, :])
+    )
+    both = layer(X, mask=torch.ones(1, 4, 4).tril() > 0, key_mask=keys)
+    assert torch.equal(both, layer(X, mask=(torch.ones(1, 4, 4).tril() > 0) & keys[:, None, :]))
+    with pytest.raises(ValueError, match=r"key_mask must be \(4, 4\), one entry for each key; got \(4, 3\)"):
+        layer(X, key_mask=keys[:, :3])
+
+
+def test_a_named_mask_of_keys_counts_those_in_the_cache():
+    layer, X = layer_and_batch(2, 5, 3)
+    cache, seen = KVCache(), torch.rand(2, 5) < 0.7
+    causal = MultiHeadAttention(d_model=6, n_heads=3, causal=True)
+    whole = causal(X, key_mask=seen)
+    parts = [
+        causal(X[:, :3], kv_cache=cache, key_mask=seen[:, :3]),
+        causal(X[:, 3:], kv_cache=cache, key_mask=seen),
+    ]
+    assert_close(torch.cat(parts, dim=1), whole, "float32")
+
+
+@pytest.mark.bad_input
+def test_a_mask_for_as_many_heads_as_sequences_is_refused_unless_it_has_all_axes():
+    layer, X = layer_and_batch(3, 5, 3)
+    mask = torch.rand(3, 5, 5) < 0.7
+    with pytest.raises(
+        ValueError, match=r"fits as \(b, m, n\) and as \(h, m, n\).*`mask\[:, None\]`.*`mask\[None\]`"
+    ):
+        layer(X, mask=mask)
+    assert (layer(X, mask=mask[None]) - layer(X, mask=mask[:, None])).abs().max() > 1e-3
+    layer(X, mask=mask[:, :1])  # (b, 1, n): what `padding_mask` makes
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("shape", [(5, 5), (3, 4, 4)])
+def test_the_equations_refuse_the_same_masks(shape, rng):
+    b, m = (5, 5) if len(shape) == 2 else (3, 4)
+    X, W = rng.normal(size=(b, m, 6)), rng.normal(size=(4, 6, 6))
+    with pytest.raises(ValueError, match="mask must fit the scores in one way"):
+        multi_head_attention(X, X, MultiHeadParameters(*W), 3, np.ones(shape, dtype=bool))
+
+
+def test_a_window_is_read_in_one_way_whatever_the_sizes():
+    """The stack's own mask is query by key, also for as many sequences as positions or heads."""
+    from attnlib.models.config import ModelConfig
+    from attnlib.models.gpt import GPT
+
+    torch.manual_seed(0)
+    model = GPT(ModelConfig(7, d_model=8, n_heads=4, n_layers=1, window=1))
+    tokens = torch.randint(7, (4, 4))
+    assert_close(model(tokens), torch.cat([model(one[None]) for one in tokens]), "float32")
+
+
+@pytest.mark.bad_input
+def test_keys_and_values_apart_and_arguments_without_names_get_a_remedy():
+    layer, X = layer_and_batch(2, 5, 3)
+    with pytest.raises(TypeError, match=r"Keys and values come from one source: `layer\(X, source\)`"):
+        layer(X, X, X)
+    with pytest.raises(
+        TypeError, match=r"MultiHeadAttention: arguments must be named; .*Write `MultiHeadAttention\(d_"
+    ):
+        MultiHeadAttention(8, 2)
+    with pytest.raises(
+        TypeError, match="MultiHeadAttention: got an unexpected keyword argument 'heads'. The arg.*n_heads"
+    ):
+        MultiHeadAttention(d_model=8, n_heads=2, heads=2)

@@ -261,7 +261,9 @@ def test_what_cannot_be_split_is_one_sentence(split, more, p, sentence):
         getattr(parallel, split)(gpt(**more), Side(p))
 
 
-@pytest.mark.parametrize("more", [{}, {"tied": True}, {"positions": "rotary", "norm": "rms"}])
+@pytest.mark.parametrize(
+    "more", [{}, {"tied": True}, {"positions": "rotary", "layout": "halves", "norm": "rms"}]
+)
 def test_the_rest_is_what_is_outside_the_blocks(more):
     model = GPT(config(**more))
     inside = sum(one.numel() for one in model.blocks.parameters())

@@ -124,7 +124,7 @@ def test_a_query_that_is_turned_back_looks_three_places_back_from_anywhere():
 def test_values_are_not_turned_and_nothing_is_learned():
     from attnlib.nn.multihead import MultiHeadAttention
 
-    turn = twin.Rotary(4, context=9)
+    turn = twin.Rotary(4, context=9, layout="halves")
     assert not list(turn.parameters())
     layer, X = MultiHeadAttention(d_model=8, n_heads=2, causal=True), torch.randn(1, 3, 8)
     first = layer(X, rotate=turn)[:, :1]  # the first token sees itself alone: its own value comes back
@@ -154,7 +154,7 @@ def test_an_odd_width_has_no_pairs():
             ):
                 getattr(module, name)(X, X[:, 0])
     with pytest.raises(ValueError, match="rotary: the width must be even.*; got d_k=5"):
-        twin.Rotary(5, context=N)
+        twin.Rotary(5, context=N, layout="halves")
 
 
 def test_rotary_equals_its_twin_and_hugging_faces_layout(rng):

@@ -1,9 +1,13 @@
 """GPT-2's three files: fetched, read into our GPT, and equal to Hugging Face's model of the same folder."""
 
+import hashlib
 import json
 import re
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.error import URLError
 
 import pytest
 import torch
@@ -89,6 +93,91 @@ def test_what_cannot_be_fetched_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+class Served(BaseHTTPRequestHandler):
+    """The files of a folder, as they are published: the largest at another address, with its hash on the way there."""
+
+    folder, sent, sha256 = Path(), 1.0, None
+
+    def do_GET(self):
+        name = self.path.rpartition("/")[2]
+        if name == "model.safetensors" and "there" not in self.path:
+            self.send_response(302)
+            self.send_header("Location", f"/there/{name}")
+            self.send_header("X-Linked-Etag", f'"{self.sha256}"')
+            self.end_headers()
+            return
+        body = (self.folder / name).read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: round(self.sent * len(body))] if name == "model.safetensors" else body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server(folder):
+    """Its address and its handler, of which a test may say what it sends."""
+    sha256 = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    handler = type("Handler", (Served,), {"folder": folder, "sha256": sha256})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as one:
+        thread = threading.Thread(target=one.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{one.server_port}/main", handler
+        one.shutdown()
+        thread.join()
+
+
+def test_a_download_that_breaks_off_is_not_taken_for_the_whole(server, folder, tmp_path_factory):
+    goal, (address, handler) = tmp_path_factory.mktemp("fetched"), server
+    handler.sent = 0.4
+    with pytest.raises(
+        URLError, match="model.safetensors broke off: got .* of .* bytes. Nothing is kept; run it again"
+    ):
+        fetch_gpt2(goal, source=address)
+    assert {file.name for file in goal.iterdir()} == {"vocab.json", "merges.txt"}
+    handler.sent = 1.0
+    fetch_gpt2(goal, source=address)
+    assert (goal / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
+
+
+def test_what_an_earlier_download_left_broken_is_fetched_again(server, folder, tmp_path_factory):
+    goal, (address, _) = tmp_path_factory.mktemp("fetched"), server
+    whole = (folder / "model.safetensors").read_bytes()
+    for broken in (whole[: len(whole) // 2], whole[:100], b""):
+        (goal / "model.safetensors").write_bytes(broken)
+        fetch_gpt2(goal, source=address)
+        assert (goal / "model.safetensors").read_bytes() == whole
+
+
+def test_other_bytes_than_the_published_ones_are_refused(server, tmp_path):
+    address, handler = server
+    handler.sha256 = "0" * 64
+    goal = tmp_path / "fetched"
+    with pytest.raises(URLError, match="model.safetensors is not what was published: its SHA-256"):
+        fetch_gpt2(goal, source=address)
+    assert not list(goal.glob("model*"))
+
+
+@pytest.mark.parametrize("answer", ["", "n", "no", None])
+def test_colab_asks_before_it_fetches(answer, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ATTNLIB_GPT2", raising=False)
+    monkeypatch.setitem(sys.modules, "google.colab", published)
+    monkeypatch.setattr(published, "fetch_gpt2", lambda folder: pytest.fail("fetched without a yes"))
+    asked = []
+
+    def ask(question):
+        asked.append(question)
+        if answer is None:
+            raise EOFError
+        return answer
+
+    assert published_folder(ask) is None
+    assert "550 MB" in asked[0] and "not fetched" in capsys.readouterr().out
+
+
 def test_without_a_network_one_sentence_says_what_it_would_cost(monkeypatch, capsys, folder):
     monkeypatch.delenv("ATTNLIB_GPT2", raising=False)
     assert published_folder() is None
@@ -127,5 +216,5 @@ def test_on_colab_without_a_network_it_says_so_and_goes_on(tmp_path, monkeypatch
     monkeypatch.delenv("ATTNLIB_GPT2", raising=False)
     monkeypatch.setitem(sys.modules, "google.colab", published)
     monkeypatch.setattr(published, "fetch_gpt2", lambda folder: fetch_gpt2(folder, source="file:///nowhere"))
-    assert published_folder() is None
+    assert published_folder(lambda question: "y") is None
     assert "cannot be fetched" in capsys.readouterr().out

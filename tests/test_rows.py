@@ -23,19 +23,32 @@ def test_documents_lie_one_behind_the_other():
     assert packed_tokens([[70_000]], end=0).dtype == np.uint32
 
 
-def test_each_row_is_a_piece_of_the_text():
+def test_each_row_is_a_piece_of_the_text_which_begins_again_after_its_end():
     for batch in itertools.islice(TokenRows(TOKENS, n=N, batch=BATCH), 40):
         assert batch.dtype == torch.int64 and batch.shape == (BATCH, N + 1)
-        assert (batch.diff(dim=1) == 1).all() and batch.min() >= 0 and batch.max() < LENGTH
+        assert (batch.diff(dim=1) % LENGTH == 1).all() and batch.min() >= 0 and batch.max() < LENGTH
 
 
 def test_in_each_round_every_row_comes_once_and_the_next_is_cut_and_ordered_anew():
     rows = TokenRows(TOKENS, n=N, batch=1)
     first, second = (firsts(rows, rows.n_rows) for _ in range(2))
-    assert rows.n_rows == 13
+    assert rows.n_rows == 15
     for one in (first, second):
-        assert np.diff(sorted(one)).tolist() == [N] * 12
-    assert first != sorted(first) and {one % N for one in first} != {one % N for one in second}
+        apart = np.diff(sorted(one), append=min(one) + LENGTH).tolist()
+        assert (
+            sorted(apart) == [LENGTH - 14 * N] + [N] * 14
+        )  # 15 rows of 7 for 101 tokens: two of them overlap
+    assert first != sorted(first) and sorted(first) != sorted(second)
+
+
+@pytest.mark.parametrize(("length", "n"), [(LENGTH, N), (98, N), (1099, 100), (1000, 100), (13, 6)])
+def test_every_token_is_asked_for_in_each_round_whatever_the_offset(length, n):
+    """Once, or twice for the few by which the rows are longer than the text; no token is more than twice."""
+    rows = TokenRows(np.arange(length), n=n, batch=1)
+    for _ in range(20):
+        asked = torch.cat([next(rows)[0, 1:] for _ in range(rows.n_rows)])
+        times = torch.bincount(asked, minlength=length)
+        assert times.min() == 1 and times.max() <= 2 and (times == 2).sum() == -length % n
 
 
 @pytest.mark.parametrize("done", [0, 1, 4, 5, 30])

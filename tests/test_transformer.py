@@ -120,7 +120,7 @@ def test_what_a_block_is_told_its_attention_hears(order, rng):
     block = Block(attention=heads, feed_forward=network, order=order).double()
     X = torch.from_numpy(rng.normal(size=(B, N, 6)))
     mask, bias = torch.ones(N, N).tril().bool(), torch.from_numpy(rng.normal(size=(3, N, N)))
-    for told in ({"mask": mask}, {"bias": bias}, {"rotate": Rotary(2, context=N)}):
+    for told in ({"mask": mask}, {"bias": bias}, {"rotate": Rotary(2, context=N, layout="halves")}):
         if order == "pre":
             Z = X + heads(block.norm_1(X), **told)
             Y = Z + network(block.norm_2(Z))

@@ -142,7 +142,7 @@ def offset_bias():
 def stack_of_blocks():
     return BlockStack(
         [post_norm_block() for _ in range(2)],
-        rotate=Rotary(4, context=8),
+        rotate=Rotary(4, context=8, layout="halves"),
         score_bias=Alibi(2),
         window=(1, 2),
     )
@@ -159,6 +159,7 @@ def gpt(**options):
 
 LLAMA = {
     "positions": "rotary",
+    "layout": "halves",
     "norm": "rms",
     "activation": "swish",
     "gated": True,
@@ -191,7 +192,7 @@ CASES = {
         (draw(B, N, D), draw(B, M, D_SOURCE), MASK, draw(H, N, M)),
     ),
     "MultiHeadAttention, causal, shared, normed, turned": Case(MultiHeadAttention, Turned, (draw(B, N, D),)),
-    "Rotary": Case(Rotary, lambda: Rotary(D_K, context=8), (draw(B, N, D_K),)),
+    "Rotary": Case(Rotary, lambda: Rotary(D_K, context=8, layout="halves"), (draw(B, N, D_K),)),
     "FeedForward": Case(FeedForward, lambda: FeedForward(d_model=D, d_hidden=9), (draw(B, N, D),)),
     "FeedForward, gated": Case(
         FeedForward,

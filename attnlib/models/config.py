@@ -9,6 +9,7 @@ from typing import Any
 
 from attnlib import rules
 from attnlib.models.parts import PARTS
+from attnlib.nn.positional import LAYOUTS
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class ModelConfig:
     n_layers: int = 4  # how many blocks
     d_hidden: int | None = None  # width inside the feed-forward network; None is 4 d_model
     positions: str = "learned"  # how positions are encoded, one of POSITIONS
-    layout: str = "halves"  # for rotary: which coordinates make a pair
+    layout: str | None = None  # for rotary: which coordinates make a pair, one of LAYOUTS; it has to be named
     base: float = 10_000.0  # for rotary: the longest wavelength is almost 2 pi times this
     norm: str = "layer"  # one of NORMS
     eps: float = 1e-5  # under the root of each norm
@@ -50,6 +51,8 @@ class ModelConfig:
     def __post_init__(self) -> None:
         for field, table in PARTS.items():
             rules.one_of("ModelConfig", field, getattr(self, field), table)
+        if self.positions == "rotary":
+            rules.one_of("ModelConfig", "layout of rotary positions", self.layout, LAYOUTS)
         rules.must(
             not self.shared or self.source_vocab == self.vocab,
             "ModelConfig",
@@ -58,9 +61,13 @@ class ModelConfig:
 
 
 def stored_config(fields: dict[str, Any]) -> ModelConfig:
-    """The config that was stored as a table; `context` was called `longest` once, and such files still load.
+    """The config that was stored as a table.
 
-    >>> stored_config({"vocab": 5, "longest": 7}) == stored_config({"vocab": 5, "context": 7})
+    Older files still load: `context` was called `longest` once, and the layout of rotary positions, where none was
+    named, was "halves".
+
+    >>> stored_config({"vocab": 5, "longest": 7}) == stored_config({"vocab": 5, "context": 7, "layout": "halves"})
     True
     """
-    return ModelConfig(**{"context" if name == "longest" else name: value for name, value in fields.items()})
+    named = {"context" if name == "longest" else name: value for name, value in fields.items()}
+    return ModelConfig(**{"layout": "halves", **named})

@@ -160,7 +160,8 @@ def llama(d_model: int, n_layers: int, n_heads: int, d_hidden: int, **more: obje
     """The choices of 2023: rotary positions, RMS norm, SwiGLU, no biases, scores with a table of their own."""
     return ModelConfig(
         vocab=32000, context=2048, d_model=d_model, n_layers=n_layers, n_heads=n_heads, d_hidden=d_hidden,
-        positions="rotary", norm="rms", eps=1e-6, activation="swish", gated=True, bias=False, tied=False, **more,  # type: ignore[arg-type]
+        positions="rotary", layout="halves", norm="rms", eps=1e-6, activation="swish", gated=True, bias=False,
+        tied=False, **more,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

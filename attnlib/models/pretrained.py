@@ -5,10 +5,12 @@ Only safetensors files are read: they hold numbers and nothing else, so that ope
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from attnlib import rules
 from attnlib.models.gpt import GPT
 
 # Where a published key goes: {0} is the layer. A tensor with three goals is cut in three.
@@ -43,9 +45,16 @@ NOT_LEARNED = re.compile(r"(\.attn\.(bias|masked_bias)|rotary_emb\.inv_freq)$") 
 PREFIX = re.compile(r"^(transformer|model)\.")
 
 
-def load_published(model: GPT, file: str | Path) -> None:
+class Taken(NamedTuple):
+    """What the parameters of a file were taken for."""
+
+    names: str  # "GPT-2" or "Llama": whose names they have
+    layout: str | None  # which coordinates their rotary positions pair; None where there are none
+
+
+def load_published(model: GPT, file: str | Path) -> Taken:
     """Read a safetensors file with the published names of GPT-2 or of Llama into the model; all or nothing."""
-    take_published(model, read(Path(file)), str(file))
+    return take_published(model, read(Path(file)), str(file))
 
 
 def read(file: Path) -> dict[str, Tensor]:
@@ -74,8 +83,13 @@ def read(file: Path) -> dict[str, Tensor]:
         ) from None
 
 
-def take_published(model: GPT, published: dict[str, Tensor], source: str = "parameters") -> None:
-    """Put published tensors into the model; every key must name a parameter, and every parameter must have a key."""
+def take_published(model: GPT, published: dict[str, Tensor], source: str = "parameters") -> Taken:
+    """Put published tensors into the model; every key must name a parameter, and every parameter must have a key.
+
+    A file with Llama's names is one of Hugging Face, whose rotary positions pair halves; a model that pairs neighbours
+    would compute other numbers from it, and is refused.
+    """
+    taken = _taken(model, published, source)
     wanted = dict(model.named_parameters())
     given = {
         name: tensor for key in published for name, tensor in _places(key, published[key], source).items()
@@ -96,6 +110,21 @@ def take_published(model: GPT, published: dict[str, Tensor], source: str = "para
     with torch.no_grad():
         for name, parameter in wanted.items():
             parameter.copy_(given[name])
+    return taken
+
+
+def _taken(model: GPT, published: dict[str, Tensor], source: str) -> Taken:
+    """Whose names these are, if the model reads its queries and keys in the layout that comes with them."""
+    if not any(PREFIX.sub("", key) == "embed_tokens.weight" for key in published):
+        return Taken("GPT-2", None)
+    layout = model.config.layout if model.config.positions == "rotary" else None
+    then = 'Build it with `layout="halves"`.'
+    rules.must(
+        layout in (None, "halves"),
+        "load_published",
+        f"a model must pair halves to take the layout of {source}, which has Llama's names; got {layout=}. {then}",
+    )
+    return Taken("Llama", layout)
 
 
 def published_gpt2(model: GPT) -> dict[str, Tensor]:

@@ -1,11 +1,15 @@
 """GPT-2 as it was published, with its tokenizer: fetched once, kept, and read into our GPT (book: Chapter 4)."""
 
+import hashlib
+import json
 import os
-import shutil
+import re
 import sys
-import urllib.request
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
+from urllib.request import HTTPRedirectHandler, build_opener
 
 from torch import Tensor
 
@@ -43,33 +47,98 @@ def load_gpt2(folder: str | Path, d_head: int = D_HEAD) -> tuple[GPT, Tokenizer]
 
 
 def fetch_gpt2(folder: str | Path, source: str = SOURCE) -> Path:
-    """Fetch the files that are missing, and print their sizes; a file appears only when it is complete."""
+    """Fetch the files that are missing or broken off, and print their sizes; a file appears only when it is whole.
+
+    Its length is compared with the one that the server announced, and its hash with the one that is published.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name in FILES:
-        if (folder / name).is_file():
-            continue
-        half = folder / f"{name}.part"
-        with urllib.request.urlopen(f"{source}/{name}") as answer, half.open("wb") as file:
-            print(f"{name}: {int(answer.headers['Content-Length']) / 1e6:,.1f} MB from {source}")
-            shutil.copyfileobj(answer, file, 1 << 20)
-        half.replace(folder / name)
+        if not _is_whole(folder / name):
+            half = folder / f"{name}.part"
+            try:
+                _fetch(f"{source}/{name}", half)
+                half.replace(folder / name)
+            finally:
+                half.unlink(missing_ok=True)
     return folder
 
 
-def published_folder() -> Path | None:
-    """The folder of GPT-2: fetched on Colab, elsewhere named by ATTNLIB_GPT2; without either None, and a sentence."""
+def _is_whole(file: Path) -> bool:
+    """There is such a file, and one of parameters is as long as its own table of contents says."""
+    if not file.is_file() or file.suffix != ".safetensors":
+        return file.is_file()
+    with file.open("rb") as opened:
+        contents = int.from_bytes(opened.read(8), "little")
+        try:
+            table = json.loads(opened.read(contents))
+        except ValueError:
+            return False
+    ends = (one["data_offsets"][1] for name, one in table.items() if name != "__metadata__")
+    return file.stat().st_size == 8 + contents + max(ends, default=0)
+
+
+class _Published(HTTPRedirectHandler):
+    """Follows to another address, and keeps the hash that the first one publishes."""
+
+    sha256: str | None = None
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        tag = headers.get("X-Linked-Etag", "").strip('"')
+        self.sha256 = tag if re.fullmatch("[0-9a-f]{64}", tag) else self.sha256
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _fetch(address: str, half: Path) -> None:
+    """Write what is at an address to a file; an error where less of it came, or something else."""
+    redirects, came, digest = _Published(), 0, hashlib.sha256()
+    with build_opener(redirects).open(address) as answer, half.open("wb") as file:
+        announced = answer.headers["Content-Length"]
+        size = f"{int(announced) / 1e6:,.1f} MB" if announced else "size unknown"
+        print(f"{half.stem}: {size} from {address.rpartition('/')[0]}")
+        while block := answer.read(1 << 20):
+            came += file.write(block)
+            digest.update(block)
+    then = "Nothing is kept; run it again."
+    if announced and came != int(announced):
+        raise ContentTooShortError(
+            f"{half.stem} broke off: got {came:,} of {int(announced):,} bytes. {then}", b""
+        )
+    if redirects.sha256 not in (None, digest.hexdigest()):
+        raise URLError(f"{half.stem} is not what was published: its SHA-256 is another one. {then}")
+
+
+QUESTION = "Fetch GPT-2 now, 550 MB, once? It uses a little more than 1 GB of memory. [y/N] "
+
+
+def published_folder(ask: Callable[[str], str] = lambda question: input(question)) -> Path | None:
+    """The folder of GPT-2: named by ATTNLIB_GPT2, or fetched on Colab after a yes; else None, and a sentence."""
     named = os.environ.get("ATTNLIB_GPT2")
     if named:
         return Path(named)
     if "google.colab" in sys.modules:
-        try:
-            return fetch_gpt2("gpt2")
-        except URLError as error:
-            print(f"GPT-2 cannot be fetched: {error.reason}. Run this cell again with a network.")
-            return None
+        return _fetched_after_a_yes(ask)
     print(
         "GPT-2 itself is looked at on Colab: 550 MB are fetched there once, and a little more than 1 GB of "
         "memory is used. Here: fetch_gpt2(folder), then set ATTNLIB_GPT2 to the folder."
     )
     return None
+
+
+def _fetched_after_a_yes(ask: Callable[[str], str]) -> Path | None:
+    folder = Path("gpt2")
+    try:
+        wanted = all(_is_whole(folder / name) for name in FILES) or ask(QUESTION).strip().lower() in (
+            "y",
+            "yes",
+        )
+    except (EOFError, OSError, RuntimeError):  # nobody can answer: the cells run without a reader
+        wanted = False
+    if not wanted:
+        print("GPT-2 is not fetched. Run this cell again to be asked again.")
+        return None
+    try:
+        return fetch_gpt2(folder)
+    except URLError as error:
+        print(f"GPT-2 cannot be fetched: {error.reason}. Run this cell again with a network.")
+        return None

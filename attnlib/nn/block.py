@@ -11,6 +11,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from attnlib.nn.cache import KVCache, SourceCache
+from attnlib.nn.heads import mask_for_heads
 from attnlib.nn.masks import window_mask
 from attnlib.nn.multihead import Rotate
 from attnlib.shapes import Bool, Float
@@ -29,10 +30,11 @@ def _everywhere(X: Tensor, n: int, mask: Tensor | None) -> Tensor | None:
     return mask
 
 
-def _within(before: int, after: int, X: Tensor, n: int, mask: Tensor | None) -> Bool[Tensor, "*b m n"]:
-    """Of the n positions that the mask allows, those near each of the last ones, which X are."""
+def _within(before: int, after: int, X: Tensor, n: int, mask: Tensor | None) -> Bool[Tensor, "*b h m n"]:
+    """Of the n positions that the mask allows, those near each of the last ones, which X are; (*b, h, m, n)."""
     near = window_mask(n, before, after, device=X.device)[n - X.shape[-2] :]
-    return near if mask is None else near & mask
+    near = near[(None,) * (X.dim() - 1)]  # with all axes it is read in one way, whatever the sizes are
+    return near if mask is None else near & mask_for_heads(mask, X.dim())
 
 
 class BlockStack(nn.Module):

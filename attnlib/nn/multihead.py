@@ -4,8 +4,8 @@ The book derives it in eq-head, eq-multi-head, eq-multi-head-sum and eq-grouped-
 values that a decoder keeps between steps are in `attnlib.nn.cache`.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +27,18 @@ Rotate = Callable[[Tensor, int], Tensor]
 def _split_by_width(X: Float[Tensor, "*b n d"], d_head: int) -> Float[Tensor, "*b h n d_head"]:
     """Split a width into heads of width d_head: their number may be smaller where devices share a layer."""
     return X.unflatten(-1, (-1, d_head)).transpose(-2, -3)  # eq-split-heads
+
+
+class Inputs(NamedTuple):
+    """The arguments of `MultiHeadAttention.forward`."""
+
+    X: Tensor
+    source: Tensor | None
+    mask: Tensor | None
+    bias: Tensor | None
+    rotate: Rotate | None
+    kv_cache: Cache | None
+    key_mask: Tensor | None
 
 
 class MultiHeadAttention(nn.Module):
@@ -76,6 +88,12 @@ class MultiHeadAttention(nn.Module):
         self.W_O = nn.Linear(n_heads * d_v, d_model, bias=bias)
         self.norm_Q, self.norm_K = (nn.Identity(), nn.Identity()) if norm is None else (norm(d_k), norm(d_k))
         self.heads = nn.Identity()
+        self._passed: set[Any] = set()  # what calls like those that were checked are known by
+
+    def extra_repr(self) -> str:
+        """What the printed layer says beside its maps."""
+        names = ("d_model", "n_heads", "n_kv_heads", "causal", "dropout")
+        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
     @checked
     def forward(
@@ -86,15 +104,18 @@ class MultiHeadAttention(nn.Module):
         bias: Float[Tensor, "..."] | None = None,
         rotate: Rotate | None = None,
         kv_cache: Cache | None = None,
+        key_mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*b m d_model"]:
         """The output for X: the outputs of all heads, joined and projected.
 
-        mask         True = may look; (*b, m, n) for all heads or (*b, h, m, n) for each
+        mask         True = may look; (*b, m, n) for all heads or (*b, h, m, n) for each. Where its shape also fits
+                     another reading, it is refused: with all four axes, of size one where nothing differs, it has one
         bias         added to the scores, (h, m, n) or what broadcasts to it: relative positions, for example
         rotate       rotates queries and keys, `rotate(Q, first)`, where `first` is the position of the first
         kv_cache     keys and values of earlier positions, `KVCache`, or of the source, `SourceCache`
+        key_mask     True = may be looked at, by every query: (*b, n), False for padding
         """
-        Z = self._head_outputs(X, source, mask, bias, rotate, kv_cache)
+        Z = self._head_outputs(Inputs(X, source, mask, bias, rotate, kv_cache, key_mask))
         Y = self.W_O(merge_heads(Z))  # eq-multi-head
         if kv_cache is not None:
             kv_cache.keep()  # only now, so that a call that fails leaves the cache as it was
@@ -109,12 +130,14 @@ class MultiHeadAttention(nn.Module):
         bias: Float[Tensor, "..."] | None = None,
         rotate: Rotate | None = None,
         kv_cache: Cache | None = None,
+        key_mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*b h m n"]:
         """The attention weights of each head. The cache is read, but not changed."""
-        Q, K, _ = self._project(X, source, mask, bias, rotate, kv_cache)
+        given = Inputs(X, source, mask, bias, rotate, kv_cache, key_mask)
+        Q, K, _ = self._project(given)
         S = scaled_dot_scores(Q, repeat_heads(K, self.n_heads // self.n_kv_heads))
         S = S if bias is None else S + bias
-        return masked_softmax(S, visible(Q, K, mask_for_heads(mask, X.dim()), self.causal))  # eq-weights
+        return masked_softmax(S, visible(Q, K, _seen(given), self.causal))  # eq-weights
 
     @checked
     def contributions(
@@ -125,40 +148,25 @@ class MultiHeadAttention(nn.Module):
         bias: Float[Tensor, "..."] | None = None,
         rotate: Rotate | None = None,
         kv_cache: Cache | None = None,
+        key_mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*b h m d_model"]:
         """What each head adds to the output; together with the bias of W_O they sum to it (eq-multi-head-sum)."""
-        Z = self._head_outputs(X, source, mask, bias, rotate, kv_cache)
+        Z = self._head_outputs(Inputs(X, source, mask, bias, rotate, kv_cache, key_mask))
         heads = torch.eye(Z.shape[-3], dtype=Z.dtype, device=Z.device)
         alone = merge_heads(Z[..., None, :, :, :] * heads[..., None, None])  # one head, the others zero
         nothing = self.W_O(torch.zeros_like(merge_heads(Z)))
         return self.W_O(alone) - nothing[..., None, :, :]  # eq-multi-head-sum
 
-    def _head_outputs(
-        self,
-        X: Tensor,
-        source: Tensor | None,
-        mask: Tensor | None,
-        bias: Tensor | None,
-        rotate: Rotate | None,
-        kv_cache: Cache | None,
-    ) -> Float[Tensor, "*b h m d_v"]:
-        Q, K, V = self._project(X, source, mask, bias, rotate, kv_cache)
+    def _head_outputs(self, given: Inputs) -> Float[Tensor, "*b h m d_v"]:
+        Q, K, V = self._project(given)
         dropout = self.dropout if self.training else 0.0
-        mask = None if mask is None else mask_for_heads(mask, X.dim())
-        Z = fused_attention(Q, K, V, mask, bias, self.causal, dropout)  # eq-head
+        Z = fused_attention(Q, K, V, _seen(given), given.bias, self.causal, dropout)  # eq-head
         return self.heads(Z)
 
-    def _project(
-        self,
-        X: Tensor,
-        source: Tensor | None,
-        mask: Tensor | None,
-        bias: Tensor | None,
-        rotate: Rotate | None,
-        kv_cache: Cache | None,
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def _project(self, given: Inputs) -> tuple[Tensor, Tensor, Tensor]:
         """Q (*b, h, m, d_k), K and V (*b, g, n, d_k) and (*b, g, n, d_v), those in the cache included."""
-        self._check(X, source, mask, bias, rotate, kv_cache)
+        self._check(given)
+        X, source, rotate, kv_cache = given.X, given.source, given.rotate, given.kv_cache
 
         def keys_and_values(source: Tensor) -> tuple[Tensor, Tensor]:
             return self.norm_K(_split_by_width(self.W_K(source), self.d_k)), _split_by_width(
@@ -174,38 +182,79 @@ class MultiHeadAttention(nn.Module):
             Q, K = rotate(Q, first), rotate(K, first)
         return (Q, K, V) if kv_cache is None else (Q, *kv_cache.extended(K, V))
 
-    def _check(self, X: Tensor, source: Any, mask: Any, bias: Any, rotate: Any, kv_cache: Any) -> None:
-        """Checks that annotations cannot express: which arguments may be combined, and the shape of the scores."""
+    def _check(self, given: Inputs) -> None:
+        """The rules that annotations cannot express; a call like one that has passed is not checked again."""
         if torch.compiler.is_compiling():
             return
-        rules.dtype_of_the_layer(WHO, X, self.W_Q)
-        if (
-            source is mask is bias is None
-            and self.d_source == self.d_model
-            and type(kv_cache) is not SourceCache
-        ):
+        rules.dtype_of_the_layer(WHO, given.X, self.W_Q)
+        X, *others = given
+        alone = all(one is None or callable(one) or type(one) is KVCache for one in others)
+        if alone and self.d_source == self.d_model:
+            return  # X alone, with its positions and its cache, may be combined and is not masked
+        held = 0 if given.kv_cache is None else len(given.kv_cache)
+        like = held, *map(_kind_and_shape, given)
+        if like in self._passed:
             return
-        held = 0 if kv_cache is None else len(kv_cache)
-        if isinstance(kv_cache, SourceCache):
-            of, n = (held, held) if source is None else (held or source.shape[-2], source.shape[-2])
-            rules.must(
-                of > 0, WHO, "an empty SourceCache needs a source; got none. Pass it to the first call."
-            )
-            then = f"got one of {n} positions after one of {held}. Another source needs a cache of its own, or `reset`."
-            rules.must(of == n, WHO, f"a SourceCache holds one source; {then}")
-        elif source is not None:
-            then = "got a KVCache, which grows with every call."
-            rules.must(kv_cache is None, WHO, f"a source needs a SourceCache; {then}")
-        crossed = source is not None or isinstance(kv_cache, SourceCache)
-        what = f"for {'a causal layer' if self.causal else 'positions'}"
-        then = "got a source. Pass its positions in `mask` or `bias`."
-        alone = not crossed or (not self.causal and rotate is None)
-        rules.must(alone, WHO, f"queries and keys must come from one sequence {what}; {then}")
-        widths = f"for d_source={self.d_source} is not d_model={self.d_model}"
-        same = crossed or self.d_source == self.d_model
-        rules.must(same, WHO, f"source must be given, {widths}; got none.")
-        n = held if crossed and held else held + (X if source is None else source).shape[-2]
-        rows = (*X.shape[:-2], self.n_heads, X.shape[-2], n)
-        shared = mask is not None and mask.dim() < len(rows)
-        rules.broadcasts(WHO, "mask", mask, (*X.shape[:-1], n) if shared else rows)
-        rules.broadcasts(WHO, "bias", bias, rows)
+        for holds, sentence in _combinations(self, given, held):
+            rules.must(holds, WHO, sentence)
+        _check_masks(self, given, held)
+        self._passed.clear() if len(self._passed) > 1000 else self._passed.add(like)
+
+
+def _seen(given: Inputs) -> Bool[Tensor, "..."] | None:
+    """Both masks as one, with an axis for the heads."""
+    keys = None if given.key_mask is None else given.key_mask[..., None, None, :]
+    mask = mask_for_heads(given.mask, given.X.dim())
+    return mask if keys is None else keys if mask is None else mask & keys
+
+
+def _kind_and_shape(value: Any) -> Any:
+    return (type(value), value.shape) if isinstance(value, Tensor) else type(value)
+
+
+def _combinations(layer: MultiHeadAttention, given: Inputs, held: int) -> Iterator[tuple[bool, str]]:
+    """Which arguments may be combined: a rule, and the sentence for a call that breaks it; a cache has `held`."""
+    source, kv_cache = given.source, given.kv_cache
+    of_source = isinstance(kv_cache, SourceCache)
+    n = held if source is None else source.shape[-2]
+    crossed = source is not None or of_source
+    yield (
+        not of_source or n > 0,
+        "an empty SourceCache needs a source; got none. Pass it to the first call.",
+    )
+    yield (
+        not of_source or held in (0, n),
+        f"a SourceCache holds one source; got one of {n} positions after one of {held}. "
+        "Another source needs a cache of its own, or `reset`.",
+    )
+    yield (
+        source is None or kv_cache is None or of_source,
+        "a source needs a SourceCache; got a KVCache, which grows with every call.",
+    )
+    yield (
+        not crossed or (not layer.causal and given.rotate is None),
+        f"queries and keys must come from one sequence for {'a causal layer' if layer.causal else 'positions'}; "
+        "got a source. Pass its positions in `mask` or `bias`.",
+    )
+    yield (
+        crossed or layer.d_source == layer.d_model,
+        f"source must be given, for d_source={layer.d_source} is not d_model={layer.d_model}; got none.",
+    )
+
+
+def _check_masks(layer: MultiHeadAttention, given: Inputs, held: int) -> None:
+    """Masks and bias must fit the scores, (*b, h, m, n), and a mask in one way only."""
+    X, source, mask = given.X, given.source, given.mask
+    crossed = source is not None or isinstance(given.kv_cache, SourceCache)
+    n = held if crossed and held else held + (X if source is None else source).shape[-2]
+    rows, scores = (*X.shape[:-1], n), (*X.shape[:-2], layer.n_heads, X.shape[-2], n)
+    if mask is not None:
+        rules.has_one_reading(WHO, tuple(mask.shape), rows, scores, by_name="`key_mask=`")
+    rules.broadcasts(WHO, "mask", mask, rows if mask is not None and mask.dim() < len(scores) else scores)
+    rules.broadcasts(WHO, "bias", given.bias, scores)
+    if given.key_mask is not None:
+        whole = (*X.shape[:-2], n)
+        came = f"got {tuple(given.key_mask.shape)}. What differs from query to query is a `mask`."
+        rules.must(
+            given.key_mask.shape == whole, WHO, f"key_mask must be {whole}, one entry for each key; {came}"
+        )

@@ -103,16 +103,18 @@ class Rotary(nn.Module):
 
     d_k        width of a head
     context    how many positions there are angles for
-    layout     coordinates that make a pair: "neighbours" (2i, 2i + 1) or "halves" (i, i + d_k / 2)
+    layout     coordinates that make a pair: "neighbours" (2i, 2i + 1), as in the paper and in Meta's own files of
+               Llama, or "halves" (i, i + d_k / 2), as in Hugging Face's files. It has no default: parameters that were
+               trained with one layout give wrong numbers with the other, and no error
 
-    >>> Rotary(2, context=3)(torch.tensor([[1.0, 0.0]]), first=0)
+    >>> Rotary(2, context=3, layout="halves")(torch.tensor([[1.0, 0.0]]), first=0)
     tensor([[1., 0.]])
     """
 
     cos: Tensor
     sin: Tensor
 
-    def __init__(self, d_k: int, *, context: int, base: float = 10_000.0, layout: str = "neighbours") -> None:
+    def __init__(self, d_k: int, *, context: int, base: float = 10_000.0, layout: str) -> None:
         super().__init__()
         even = f"the width must be even, because coordinates are rotated in pairs; got {d_k=}."
         rules.must(d_k % 2 == 0, "rotary", even)

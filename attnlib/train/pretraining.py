@@ -95,7 +95,14 @@ def config_of(depth: int, vocab: int) -> ModelConfig:
     (128, 2)
     """
     return ModelConfig(
-        vocab, context=N, d_model=64 * depth, n_heads=depth, n_layers=depth, positions="rotary", dropout=0.1
+        vocab,
+        context=N,
+        d_model=64 * depth,
+        n_heads=depth,
+        n_layers=depth,
+        positions="rotary",
+        layout="halves",
+        dropout=0.1,
     )
 
 

@@ -4,6 +4,7 @@ Chapter 5 uses it. The order of the rows depends on the seed alone, so its posit
 checkpoint needs; and no row comes twice before all have come.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -46,13 +47,15 @@ def load_tokens(file: Path) -> Int[Array, "n"]:
 class TokenRows(Iterator[Int[torch.Tensor, "b m"]]):
     """Endless batches of rows of n + 1 tokens: the first n are the model's input, the last n the targets.
 
-    In each epoch the text is cut into rows at other positions, which come in another order. `position` counts the rows
-    that have come; set it, or load a `state_dict`, and the batches go on from there.
+    In each epoch the text is cut into rows at other positions, which come in another order. After the last token comes
+    the first again, so that every token is a target in every epoch: once, but for fewer than n of them, which are
+    targets twice where n does not divide the text. `position` counts the rows that have come; set it, or load a
+    `state_dict`, and the batches go on from there.
 
-    >>> rows = TokenRows(np.arange(100), n=10, batch=4)
+    >>> rows = TokenRows(np.arange(6), n=3, batch=2)
     >>> first = next(rows)
-    >>> first.shape, bool((first[:, 1:] - first[:, :-1] == 1).all()), rows.position
-    (torch.Size([4, 11]), True, 4)
+    >>> first.shape, sorted(first[:, 1:].flatten().tolist()), rows.position
+    (torch.Size([2, 4]), [0, 1, 2, 3, 4, 5], 2)
     """
 
     @checked
@@ -67,7 +70,7 @@ class TokenRows(Iterator[Int[torch.Tensor, "b m"]]):
         came = f"got {len(tokens)} for {n=}. Take more text, or shorter rows."
         rules.must(len(tokens) >= 2 * n, "TokenRows", f"tokens must be at least two rows long; {came}")
         self.tokens, self.n, self.batch, self.seed = tokens, n, batch, seed
-        self.n_rows = (len(tokens) - n) // n  # wherever the first one begins
+        self.n_rows = math.ceil(len(tokens) / n)
         self.position = 0
         self._order = (-1, np.zeros(0, dtype=np.int64))  # an epoch, and the positions at which its rows begin
 
@@ -76,14 +79,14 @@ class TokenRows(Iterator[Int[torch.Tensor, "b m"]]):
         epoch, i = divmod(k, self.n_rows)
         if self._order[0] != epoch:
             rng = np.random.default_rng([self.seed, epoch])
-            self._order = epoch, rng.integers(self.n) + self.n * rng.permutation(self.n_rows)
+            self._order = epoch, rng.integers(len(self.tokens)) + self.n * rng.permutation(self.n_rows)
         return int(self._order[1][i])
 
     def __next__(self) -> Int[torch.Tensor, "b m"]:
         begins = [self._begins(self.position + i) for i in range(self.batch)]
         self.position += self.batch
-        rows = np.stack([self.tokens[i : i + self.n + 1] for i in begins])
-        return torch.from_numpy(rows.astype(np.int64))
+        positions = np.add.outer(begins, np.arange(self.n + 1)) % len(self.tokens)
+        return torch.from_numpy(self.tokens[positions].astype(np.int64))
 
     def state_dict(self) -> dict[str, int]:
         """The position, and the settings for which it is valid."""

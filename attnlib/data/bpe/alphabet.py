@@ -48,3 +48,12 @@ def unspelled(written: str) -> bytes:
             f"{written!r}. A space is written Ġ, and text outside ASCII byte by byte."
         )
     return bytes(_BYTE_OF[character] for character in written)
+
+
+def bytes_of_name(name: str) -> bytes:
+    """What a name in `vocab.json` stands for: the bytes that its characters spell, or else the name itself.
+
+    >>> bytes_of_name("<|endoftext|>"), bytes_of_name("Ġthe"), bytes_of_name("< end >")
+    (b'<|endoftext|>', b' the', b'< end >')
+    """
+    return unspelled(name) if _BYTE_OF.keys() >= set(name) else name.encode()

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from attnlib.data.bpe._check import check_merges, check_numbers, check_special
-from attnlib.data.bpe.alphabet import BYTES, spelled
+from attnlib.data.bpe.alphabet import BYTES, bytes_of_name, spelled
 from attnlib.data.bpe.merging import Merge
 from attnlib.data.bpe.pretokenize import settled_words, split_words
 from attnlib.data.bpe.queued import merge_by_queue
@@ -26,6 +26,7 @@ class Tokenizer:
     """The merges in the order of their ranks, the special tokens, and the number of each token.
 
     Without `numbers` (a dictionary as in `vocab.json`) the bytes come first, then the merges, then the special tokens.
+    A name in it that is none of these is a token that no text is encoded to; its number is decoded to the name.
 
     >>> tokenizer = Tokenizer([(b"h", b"e"), (b"t", b"he")], special=["<end>"])
     >>> tokenizer.encode("then<end>"), tokenizer.decode([257, 77, 258])
@@ -50,6 +51,8 @@ class Tokenizer:
         self._number = {token: self.numbers[spelled(token)] for token in tokens}
         self._token = {number: token for token, number in self._number.items()}
         self._token |= {self.numbers[token]: token.encode() for token in self.special}
+        beyond = self.numbers.keys() - names
+        self._token |= {self.numbers[name]: bytes_of_name(name) for name in beyond}
         self._special = pattern_of(self.special)
         self._remembered: dict[str, list[int]] = {}
 
