@@ -11,8 +11,8 @@ Which loss, in nats, do you expect for the first batch, to two decimals?
 3. Add half of that variance to the logarithm.
 
 The squared length of each vector is 256, so a score has the variance 256 · 0.05² = 0.64, and costs 0.32 above
-log 5,000. Were the first loss 12 instead, one would look for an output matrix that was drawn too large, or a norm that is
-missing.
+log 5,000. If the first loss were 12 instead, you would look for an output matrix that was drawn too large, or a
+norm that is missing.
 """
 
 import math
