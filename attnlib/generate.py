@@ -1,7 +1,7 @@
 """Generate text with a model that `attnlib.train` has trained, token after token.
 
-python -m attnlib.generate my-model "def "
-python -m attnlib.generate my-model "def " --tokens 60 --temperature 0.5 --seed 1
+python -m attnlib.generate my-model "def"
+python -m attnlib.generate my-model "def" --tokens 60 --temperature 0.5 --seed 1
 """
 
 import argparse

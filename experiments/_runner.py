@@ -5,6 +5,10 @@ measures it. The learning rate of an arm is the best of three, for two seeds tha
 experiment may set a `tie`: of rates whose figures differ by less, the smallest is taken, because it suits a longer
 training better. An experiment without `rates` has none to choose; its arms bring theirs.
 
+With `at_each`, an arm's rate is chosen anew at each budget, among `rates` that rise by a factor: the search starts from
+the rate of the budget before and goes on until both neighbours of the best have been tried, so no chosen rate is
+the edge of what was tried. `chosen_by` names a number other than the figure, measured on data that is not reported.
+
 Every arm is trained at 1x and 4x with five other seeds. It is also trained at 16x if four times the steps moved its
 figure by more than two standard deviations, if another arm of the group is that close, or if the experiment lists it
 under `always`; but not if it has reached the best possible figure with every seed.
@@ -50,9 +54,9 @@ class Experiment:
     arms: Mapping[str, Mapping[str, Mapping[str, Any]]]  # group -> arm -> options
     steps: int  # at 1x
     settings: Mapping[str, Any]  # what else fixes the numbers
-    rates: tuple[float, float, float] | None = (
-        None  # to choose from; None: the arms bring theirs, `trial` takes no lr
-    )
+    rates: tuple[float, ...] | None = None  # to choose from; None: the arms bring theirs, `trial` takes no lr
+    at_each: bool = False  # the rate is chosen at every budget, and not at 1x for all
+    chosen_by: str = ""  # the measured number by which the rate is chosen; by default the figure
     figure: str = "accuracy"  # the measured number that is compared; more is better
     best: float = 1.0  # the largest figure that is possible
     always: tuple[str, ...] = ()  # arms that are trained for 16x unless they are at the best
@@ -86,20 +90,46 @@ def figures(experiment: Experiment, trials: Trials, group: str, arm: str, times:
     )
 
 
-def chosen_rate(experiment: Experiment, trials: Trials, group: str, arm: str) -> float:
+def scores(experiment: Experiment, trials: Trials, group: str, arm: str, times: int) -> dict[float, float]:
+    """The mean figure over `RATE_SEEDS` of each rate that all of them have tried."""
+    found: dict[float, list[Any]] = {}
+    for one in trials:
+        if (one["group"], one["arm"], one["times"]) == (group, arm, times) and one["seed"] in RATE_SEEDS:
+            found.setdefault(one["lr"], []).append(one[experiment.chosen_by or experiment.figure])
+    return {
+        lr: -math.inf if None in seen else float(np.mean(seen))
+        for lr, seen in found.items()
+        if len(seen) == len(RATE_SEEDS)
+    }
+
+
+def chosen_rate(experiment: Experiment, trials: Trials, group: str, arm: str, times: int = 1) -> float:
     """The rate with the best mean figure over `RATE_SEEDS`; of several that tie, the smallest."""
+    score = scores(experiment, trials, group, arm, times if experiment.at_each else 1)
+    return min(lr for lr, found in score.items() if found >= max(score.values()) - experiment.tie)
 
-    def score(lr: float) -> float:
-        wanted = (group, arm, lr)
-        found = [
-            one[experiment.figure]
-            for one in trials
-            if (one["group"], one["arm"], one["lr"]) == wanted and one["seed"] in RATE_SEEDS
-        ]
-        return -math.inf if None in found else float(np.mean(found))
 
-    enough = max(score(lr) for lr in experiment.rates_to_try) - experiment.tie
-    return min(lr for lr in experiment.rates_to_try if score(lr) >= enough)
+def rates_to_try(experiment: Experiment, trials: Trials, group: str, arm: str, times: int) -> Sequence[float]:
+    """All rates; or, where they are chosen at each budget, the best until now and its two neighbours."""
+    if not experiment.at_each or experiment.rates is None:
+        return experiment.rates_to_try if times == 1 else ()
+    ladder = experiment.rates
+    middle = ladder[len(ladder) // 2]
+    first = middle if times == 1 else chosen_rate(experiment, trials, group, arm, times // BUDGETS[1])
+    score = scores(experiment, trials, group, arm, times)
+    tried = around(ladder, first)
+    while all(lr in score for lr in tried):
+        wider = around(ladder, max(tried, key=lambda lr: score[lr]))
+        if set(wider) <= set(tried):
+            break
+        tried = sorted({*tried, *wider})
+    return tried
+
+
+def around(ladder: Sequence[float], rate: float) -> list[float]:
+    """A rate of a rising ladder and its neighbours."""
+    at = ladder.index(rate)
+    return list(ladder[max(0, at - 1) : at + 2])
 
 
 def differ(a: np.ndarray, b: np.ndarray) -> bool:
@@ -131,21 +161,35 @@ def jobs(experiment: Experiment, trials: Trials, only: str | None = None) -> lis
 
 def stages(experiment: Experiment, trials: Trials, group: str) -> Iterator[list[Job]]:
     """A group's trials, stage by stage; each stage needs those before it: rates, 1x and 4x, 16x."""
-    arms = experiment.arms[group]
-    yield [
-        Job(group, arm, seed, 1, lr) for arm in arms for lr in experiment.rates_to_try for seed in RATE_SEEDS
-    ]
-    rate = {arm: chosen_rate(experiment, trials, group, arm) for arm in arms}
-    yield [Job(group, arm, seed, times, rate[arm]) for times in BUDGETS[:2] for arm in arms for seed in SEEDS]
+
+    def sweep(times: int, arms: Sequence[str]) -> list[Job]:
+        return [
+            Job(group, arm, seed, times, lr)
+            for arm in arms
+            for lr in rates_to_try(experiment, trials, group, arm, times)
+            for seed in RATE_SEEDS
+        ]
+
+    def compare(times: int, arms: Sequence[str]) -> list[Job]:
+        rate = {arm: chosen_rate(experiment, trials, group, arm, times) for arm in arms}
+        return [Job(group, arm, seed, times, rate[arm]) for arm in arms for seed in SEEDS]
+
+    arms = list(experiment.arms[group])
+    for times in BUDGETS[:2]:
+        yield sweep(times, arms)
+        yield compare(times, arms)
     longest = [arm for arm in arms if wants_more(experiment, trials, group, arm)]
-    yield [Job(group, arm, seed, BUDGETS[2], rate[arm]) for arm in longest for seed in SEEDS]
+    yield sweep(BUDGETS[2], longest)
+    yield compare(BUDGETS[2], longest)
 
 
 def settings(experiment: Experiment) -> dict[str, Any]:
     """Everything that fixes the numbers, as it is stored."""
     rates = experiment.rates or (NO_RATE,) * 3  # three, as in the results that are stored
     fixed = {"steps": experiment.steps, "rates": rates, "seeds": SEEDS, "rate_seeds": RATE_SEEDS}
-    return json.loads(json.dumps({**fixed, "figure": experiment.figure, **experiment.settings}))
+    chosen = {"at_each": experiment.at_each, "chosen_by": experiment.chosen_by}
+    chosen = {key: value for key, value in chosen.items() if value}  # as in the results that are stored
+    return json.loads(json.dumps({**fixed, **chosen, "figure": experiment.figure, **experiment.settings}))
 
 
 def stored_trials(experiment: Experiment, folder: Path) -> Trials:

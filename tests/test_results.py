@@ -275,6 +275,7 @@ SMALL = {  # an arm of each experiment on the shared runner, and what makes its 
     "scaling_curve": ("widths", "16", {"most": 5000}),
     "overfit": ("places", "weights", {}),
     "warmup": ("post-norm", "0.03, clipped", {}),
+    "schedules": ("the end", "stays, then falls", {"sentences": 200}),
     "widths": ("by width", "128, 0.01", {}),
     "small_numbers": ("whole steps", "bfloat16 alone", {}),
     "gone_wrong": ("faults", "mean over padding", {}),

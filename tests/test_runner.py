@@ -162,6 +162,30 @@ def test_an_experiment_without_rates_chooses_none_and_its_result_has_the_form_of
     )
 
 
+def test_a_rate_is_chosen_at_each_budget_off_the_edge_of_what_was_tried_and_by_data_that_is_not_reported(
+    tmp_path: Path,
+):
+    """The best rate halves with each budget; what is reported would choose the largest rate of all."""
+    best = {10: 0.8, 40: 0.2, 160: 0.1}
+
+    def own(seed: int, steps: int, lr: float, *, kind: str) -> dict[str, Any]:
+        return {"accuracy": lr / 10, "choice": -abs(np.log2(lr / best[steps]))}
+
+    ladder = tuple(0.025 * 2.0**i for i in range(9))
+    experiment = replace(
+        EXPERIMENT, trial=own, rates=ladder, at_each=True, chosen_by="choice", always=("one",),
+        arms={"all": {"one": {"kind": "one"}}},
+    )  # fmt: skip
+    trials = run(experiment, tmp_path)
+    for times, steps in ((1, 10), (4, 40), (16, 160)):
+        reported = {one["lr"] for one in trials if one["times"] == times and one["seed"] in SEEDS}
+        tried = {one["lr"] for one in trials if one["times"] == times and one["seed"] in RATE_SEEDS}
+        assert reported == {best[steps]} and min(tried) < best[steps] < max(tried)
+    assert len(tried) == 4 and len(trials) < 60, "no more of the ladder than is needed"
+    stored = load_result("toy", tmp_path)["settings"]
+    assert stored["at_each"] and stored["chosen_by"] == "choice"
+
+
 def test_the_command_line_tries_every_arm_of_an_experiment_without_rates(capsys: pytest.CaptureFixture):
     quick = replace(EXPERIMENT, trial=lambda seed, steps, kind: {"accuracy": 0.5, "steps": steps}, rates=None)
     _runner.main(quick, ["--quick"])

@@ -33,7 +33,7 @@ def test_from_a_text_to_what_a_model_writes(capsys):
     assert re.search(r"step 12 of 12: loss [\d.]+, held out [\d.]+, [\d,]+ tokens/s, 0 s to go", shown)
     assert (
         re.search(r"perplexity [\d.]+, \d\.\d\d bits a byte", shown)
-        and 'attnlib.generate my-model "def "' in shown
+        and 'attnlib.generate my-model "def"' in shown
     )
     assert generate.main(["my-model", "def ", "--tokens", "9"]) == 0
     text = said(capsys)

@@ -3,7 +3,7 @@
     python -m attnlib.train my.txt                 # a text, or a folder of .txt, .md and .py files
     python -m attnlib.train my.txt --depth 4       # a larger model, slower and better
     python -m attnlib.train my.txt --workers 2     # two processes, or GPUs, share each batch
-    python -m attnlib.generate my-model "def "     # what it writes
+    python -m attnlib.generate my-model "def"      # what it writes
 
 Everything is kept in a folder, my-model for my.txt. After Ctrl-C, or if the machine goes off, the same command goes on.
 """
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     n_bytes = len(tokenizer.decode_bytes(token for token in tokens if token != end))
     bits = bits_per_byte(best, len(tokens), n_bytes)
     print(f"On text it has not seen: perplexity {perplexity(best):.1f}, {bits:.2f} bits a byte.")
-    print(f'Let it write: python -m attnlib.generate {folder} "def "')
+    print(f'Let it write: python -m attnlib.generate {folder} "def"')
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -2,12 +2,12 @@
 
 write · ★★ · 10 min · 05-training/3-how-fast
 
-The schedule of 2017 never ends, so one adds an end when one has decided to stop. Return the rates of all steps,
+The schedule of 2017 never ends, so an end is added once it is known when to stop. Return the rates of all steps,
 (steps,). The first step has t = 1. The rate rises on a line to `peak`, which it has at t = warmup; then it is
 peak times the root of warmup / t. In the last `decay` steps it is also multiplied with a factor that falls on a
 line, from 1 at the first of them to 1 / decay at the last.
 
-1. Which of the two branches is the smaller one before t = warmup, and which behind it?
+1. Which of the two branches is the smaller one before t = warmup, and which after it?
 2. At the last step, t = steps, the factor is 1 / decay. What is it one step before?
 3. The factor is (steps + 1 - t) / decay, and 1 where that is larger.
 
@@ -67,9 +67,9 @@ MISTAKES = (
         {"np.minimum(t / warmup, np.sqrt(warmup / t))": "np.maximum(t / warmup, np.sqrt(warmup / t))"}),
     Mistake("no warmup", "The rate starts on the root. Before t = warmup it rises on a line.",
         {"np.minimum(t / warmup, np.sqrt(warmup / t))": "np.sqrt(warmup / t)"}),
-    Mistake("the line never ends", "Behind t = warmup the rate falls with the root of t.",
+    Mistake("the line never ends", "After t = warmup the rate falls with the root of t.",
         {"np.minimum(t / warmup, np.sqrt(warmup / t))": "t / warmup"}),
-    Mistake("level behind the warmup", "Behind t = warmup the rate falls with the root of t; here it stays.",
+    Mistake("level after the warmup", "After t = warmup the rate falls with the root of t; here it stays.",
         {"np.sqrt(warmup / t)": "1"}),
     Mistake("the root is forgotten", "It falls with the root of t, and not with t.",
         {"np.sqrt(warmup / t)": "warmup / t"}),
@@ -85,7 +85,7 @@ MISTAKES = (
     Mistake("a straight end", "In the last steps the rate falls on a line from where it was. It should be the root of "
         "warmup / t, multiplied with a line.",
         lambda steps, warmup, decay, peak: straight_end(steps, warmup, decay, peak)),
-    Mistake("without the root of warmup", "Behind t = warmup this is peak / sqrt(t), which is not `peak` at t = "
+    Mistake("without the root of warmup", "After t = warmup this is peak / sqrt(t), which is not `peak` at t = "
         "warmup.", {"np.sqrt(warmup / t)": "1 / np.sqrt(t)"}),
     Mistake("the root counts from the end of the warmup", "The root is of t, counted from the first step, and not "
         "from the end of the warmup.",
@@ -96,7 +96,7 @@ MISTAKES = (
         {"peak * np.minimum(t / warmup, np.sqrt(warmup / t))": "peak**-0.5 * np.minimum(t**-0.5, t * warmup**-1.5)"}),
     Mistake("the root grows", "The root is of warmup / t, which falls. This one rises on.",
         {"np.minimum(t / warmup, np.sqrt(warmup / t))": "np.where(t <= warmup, t / warmup, np.sqrt(t / warmup))"}),
-    Mistake("the end follows the warmup", "The factor began to fall behind the warmup. It belongs to the last `decay` "
+    Mistake("the end follows the warmup", "The factor began to fall after the warmup. It belongs to the last `decay` "
         "steps.", {"np.minimum(1, (steps + 1 - t) / decay)": "np.clip(1 - (t - warmup) / decay, 1 / decay, 1)"}),
 )  # fmt: skip
 

@@ -2,17 +2,17 @@
 
 predict · ★ · 5 min · 05-training/3-how-fast
 
-Somebody builds a GPT of width 256 for 5,000 tokens. Behind its last norm each vector has mean zero and variance
-one, and the numbers of the map to the scores are drawn with the standard deviation 0.05, independently. Which
-loss, in nats, do you expect for the first batch, to two decimals?
+A GPT has the width 256 and a vocabulary of 5,000 tokens. After its last norm each vector has mean zero and
+variance one, and the weights of the output matrix are drawn with the standard deviation 0.05, independently.
+Which loss, in nats, do you expect for the first batch, to two decimals?
 
 1. With scores that are all alike it would be the logarithm of how many tokens?
 2. A score is a sum of 256 products. What is its variance?
 3. Add half of that variance to the logarithm.
 
 The squared length of each vector is 256, so a score has the variance 256 · 0.05² = 0.64, and costs 0.32 above
-log 5,000. Were the first loss 12 instead, one would look for a map that was drawn too large, or a norm that is
-missing.
+log 5,000. If the first loss were 12 instead, you would look for an output matrix that was drawn too large, or a
+norm that is missing.
 """
 
 import math

@@ -4,16 +4,16 @@ repair · ★★ · 8 min · 05-training/3-how-fast
 
 This is meant to train a linear model: at each step a batch X[step] (b, d) with its targets y[step] (b,), half
 the mean squared error as the loss, plain gradient descent, and a rate that rises on a line to `peak` in the
-first `warmup` steps, at the last of which it is `peak`. It runs, wastes its first step, and then goes further
-and further at each step. Two lines are wrong; repair both.
+first `warmup` steps, at the last of which it is `peak`. It runs, but its first step changes nothing, and its
+later steps grow longer and longer. Two lines are wrong; repair both.
 
-1. Let the targets be met exactly at some step. What should the next update be if its own gradient is zero?
+1. Let the targets be met exactly at some step. What should the next update be if the gradient there is zero?
 2. Which rate has the first step, and which has the step at which the warmup is over?
-3. One line adds to what is left of the last step; another counts t from zero.
+3. One line adds the new gradient to those of all earlier steps; another counts t from zero.
 
-A framework adds each gradient to what is there, because that is what several batches in one step need; so one
-line must clear it. Forgotten, it acts as a momentum that never fades, and with a small rate nobody notices for
-a while.
+PyTorch adds each new gradient to the stored one, because several batches in one step need the sum; so a training
+loop must clear it before each step. A loop that does not clear it sums all gradients, as a momentum that never
+fades would do. With a small rate this goes unnoticed for a while.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def train_linear(X, y, w, peak, warmup):
-    """The weights behind all steps; X (steps, b, d), y (steps, b), w (d,)."""
+    """The weights after all steps; X (steps, b, d), y (steps, b), w (d,)."""
     gradient = np.zeros_like(w)
     for step in range(len(X)):
         error = X[step] @ w - y[step]

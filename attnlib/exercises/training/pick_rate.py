@@ -11,8 +11,8 @@ look for the smallest mean loss; and of all whose mean is at most `tie` above it
 3. Where a mean is nan, put infinity; keep the rates whose mean is at most the least plus `tie`; return the
    smallest of them.
 
-The mean over the seeds that survived would be the friendliest of all to a rate that breaks three trainings in
-four. And the seed that chooses a rate should not be the one that is reported afterwards.
+The mean over the seeds that survived would favour a rate that breaks three trainings in four. And the seeds
+that choose a rate should not be those that are reported afterwards.
 """
 
 import numpy as np
@@ -116,7 +116,7 @@ MISTAKES = (
              "m = np.where(np.isinf(means), -np.inf, means); good = m >= m.max() - tie"}),
     Mistake("nan wins", "`np.argmin` takes nan for the smallest, so a rate that broke down was taken.",
         lambda rates, losses, tie: rates[np.argmin(losses.mean(axis=1))]),
-    Mistake("a place and not a rate", "That is where the rate stands. Asked for is the rate.",
+    Mistake("an index and not a rate", "That is the index of the rate. Asked for is the rate itself.",
         {"return rates[good].min()": "return np.argmin(np.where(good, rates, np.inf))"}),
     Mistake("the median", "The seeds were judged by their median. The mean is asked for.",
         {"losses.mean(axis=1)": "np.median(losses, axis=1)"}),

@@ -12,7 +12,7 @@ them to that length.
 3. Both parameters get the same factor, and only if the length is above `longest`.
 
 Weighted with its tokens, a step from m batches is the step from one large batch, to the last bits. The order
-counts, too: a batch that is clipped by itself has lost what it had to say about its size.
+counts, too: a batch that is clipped by itself has lost the length of its gradient.
 """
 
 import math
@@ -103,7 +103,7 @@ MISTAKES = (
     Mistake("the first batch alone", "Only the first batch was used.",
         {"share = tokens / tokens.sum()": "share = 1.0 * (np.arange(len(tokens)) == 0)"}),
     Mistake("the length of all batches", "The length is that of the gradient of the step, and not of the batches' "
-        "gradients one behind another.",
+        "gradients one after another.",
         {"norm = np.sqrt((A**2).sum() + (B**2).sum())": "norm = np.sqrt((dA**2).sum() + (dB**2).sum())"}),
     Mistake("the larger factor", "The larger of 1 and longest / length was taken: short gradients grow, and long ones "
         "stay.", larger),
