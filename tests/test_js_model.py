@@ -30,6 +30,10 @@ def eight():
 
 @pytest.fixture(scope="module")
 def prompts():
+    return held_out_prompts()
+
+
+def held_out_prompts():
     """The beginnings of 50 lines of held-out modules, 16 tokens each."""
     by, rng = course_tokenizer(), random.Random(20261125)
     texts = [text for _, text in stdlib.texts("held out") if len(text) > 2000]

@@ -27,7 +27,13 @@ SIZES = {
     "n_layers": 4,
 }  # of attnlib.models.course.CONFIG
 MODEL = ("tokenizer", "ops", "attention", "block", "gpt", "sampling", "marks")  # bottom-up
+PICTURE = ("elements", "address", "load", "tokens", "bars", "heads", "parts", "file", "picture")
 EXPORT = re.compile(r"^export ", re.M)
+EXPORTED = re.compile(r"^export const (\w+)", re.M)
+COMMENT = re.compile(r"^ */\*[\s\S]*?\*/ *$| // .*$", re.M)
+
+SPACES = re.compile(r" ?([-=+*<>?:,;{}()\[\]&|!]+) ?")
+QUOTED = re.compile(r"[\"'`/]|[-+] [-+]")
 
 
 def model_source() -> str:
@@ -35,9 +41,48 @@ def model_source() -> str:
     return "\n".join((HERE / "model" / f"{name}.js").read_text("utf8") for name in MODEL)
 
 
-def worker_source() -> str:
-    """The classic script that a worker runs: the model, and the messages it answers."""
-    return EXPORT.sub("", f"{model_source()}\n{(HERE / 'model' / 'worker.js').read_text('utf8')}")
+def page_script() -> str:
+    """What the page loads: the model as a function, which is also what the worker runs, and the picture."""
+    names = ", ".join(EXPORTED.findall(model_source()))
+    worker = (HERE / "model" / "worker.js").read_text("utf8")
+    picture = "\n".join((HERE / "picture" / f"{name}.js").read_text("utf8") for name in PICTURE)
+    style = json.dumps((HERE / "picture" / "inside.css").read_text("utf8"))
+    return (
+        squeezed(
+            f"""const insideModel = (asWorker) => {{
+        "use strict";
+        {EXPORT.sub("", model_source())}
+        if (asWorker) {{
+        {worker}
+        }}
+        return {{ {names} }};
+        }};
+        window.insideGPT = {{ model: insideModel(false) }};
+        (() => {{
+        "use strict";
+        {picture}
+        }})();"""
+        )
+        + f"document.head.append(Object.assign(document.createElement('style'), {{ textContent: {style} }}));\n"
+    )
+
+
+def squeezed(script: str) -> str:
+    """A script without its comments, indentation and spaces, which every reader would load; the sources have them.
+
+    Spaces stay in lines with a text or a pattern in them.
+
+    >>> squeezed("/* One. */\\n  let a = 1; // two\\n\\n  let b = ' = ';\\n")
+    "let a=1;\\nlet b = ' = ';\\n"
+    """
+    lines = (line.strip() for line in COMMENT.sub("", script).splitlines())
+    return "".join(
+        f"{line if QUOTED.search(line) else SPACES.sub(_without, line)}\n" for line in lines if line
+    )
+
+
+def _without(found: re.Match[str]) -> str:
+    return found[1]
 
 
 def packed() -> tuple[list[dict[str, Any]], bytes]:

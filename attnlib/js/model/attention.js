@@ -6,9 +6,9 @@ export const attention = (layer, Z, n, first, kept, replaced, work) => {
   const { heads, context } = kept;
   const d = layer.W_O.b.length;
   const width = d / heads;
-  linear(layer.W_Q.W, layer.W_Q.b, Z, n, work.Q);
-  linear(layer.W_K.W, layer.W_K.b, Z, n, kept.K.subarray(first * d));
-  linear(layer.W_V.W, layer.W_V.b, Z, n, kept.V.subarray(first * d));
+  linear(layer.W_Q, Z, n, work.Q);
+  linear(layer.W_K, Z, n, kept.K.subarray(first * d));
+  linear(layer.W_V, Z, n, kept.V.subarray(first * d));
   const O = work.O.fill(0, 0, n * d);
   for (let h = 0; h < heads; h++) {
     for (let t = 0; t < n; t++) {
@@ -18,7 +18,7 @@ export const attention = (layer, Z, n, first, kept, replaced, work) => {
       else mix(kept.P, row, kept.V, h * width, d, width, first + t + 1, O, t * d + h * width);
     }
   }
-  linear(layer.W_O.W, layer.W_O.b, O, n, work.Y);
+  linear(layer.W_O, O, n, work.Y);
   return work.Y;
 };
 

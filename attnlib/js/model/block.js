@@ -20,8 +20,8 @@ const feedForward = ({ W_1, W_2 }, Z, n, replaced, work) => {
     for (let t = 0; t < n; t++) work.Y.set(replaced, t * d);
     return work.Y;
   }
-  linear(W_1.W, W_1.b, Z, n, work.hidden);
+  linear(W_1, Z, n, work.hidden);
   gelu(work.hidden.subarray(0, n * W_1.b.length));
-  linear(W_2.W, W_2.b, work.hidden, n, work.Y);
+  linear(W_2, work.hidden, n, work.Y);
   return work.Y;
 };

@@ -2,8 +2,8 @@
 
 /* The parameters by name, `{W, b}` for a map and `{gain, shift}` for a norm, from the file that the build has made. */
 export const newGPT = (config, tensors, bytes) => {
-  const named = Object.fromEntries(tensors.map((one) => [one.name, restored(one, bytes)]));
-  const map = (name) => ({ W: named[`${name}.weight`], b: named[`${name}.bias`] });
+  const named = Object.fromEntries(tensors.map((one) => [one.name, arrayOf(one, bytes)]));
+  const map = (name) => ({ ...named[`${name}.weight`], b: named[`${name}.bias`] });
   const norm = (name) => ({ gain: named[`${name}.weight`], shift: named[`${name}.bias`] });
   const layer = (l) => ({
     norm_1: norm(`blocks.${l}.norm_1`),
@@ -13,23 +13,20 @@ export const newGPT = (config, tensors, bytes) => {
   });
   return {
     config,
-    embed: named["embed.weight"],
+    embed: { ...named["embed.weight"], b: new Float32Array(config.vocab) }, // the scores have no bias
     places: named["places.weight"],
     blocks: Array.from({ length: config.n_layers }, (_, l) => layer(l)),
     norm: norm("norm"),
-    nothing: new Float32Array(config.vocab), // the scores have no bias
   };
 };
 
 /* A matrix is integers with a scale for each row; a vector is stored as it is. */
-const restored = ({ shape, at, scales }, bytes) => {
-  const [rows, width] = shape;
-  if (!width) return new Float32Array(bytes.slice(at, at + 4 * rows));
-  const [integers, scale] = [new Int8Array(bytes, at, rows * width), new Float32Array(bytes.slice(scales, scales + 4 * rows))];
-  const W = new Float32Array(rows * width);
-  for (let i = 0; i < W.length; i++) W[i] = integers[i] * scale[Math.floor(i / width)];
-  return W;
+const arrayOf = ({ shape: [rows, width], at, scales }, bytes) => {
+  const floats = (from) => new Float32Array(bytes.slice(from, from + 4 * rows));
+  return width ? { W: new Int8Array(bytes, at, rows * width), scale: floats(scales) } : floats(at);
 };
+
+const rowOf = ({ W, scale }, i, d) => Float64Array.from(W.subarray(i * d, (i + 1) * d), (w) => w * scale[i]);
 
 /* One text that is being read: its tokens, the kept keys and values, the weights, and the stream before and after each
    block. `out[l]` says what is taken out of block l: `{heads: [vector or nothing, ...], network: vector or nothing}`. */
@@ -56,7 +53,8 @@ export const read = (model, run, tokens) => {
   const work = workspace(model, n);
   const X = work.X;
   tokens.forEach((token, t) => {
-    for (let i = 0; i < d; i++) X[t * d + i] = model.embed[token * d + i] + model.places[(first + t) * d + i];
+    const [what, where] = [rowOf(model.embed, token, d), rowOf(model.places, first + t, d)];
+    X.set(what.map((x, i) => x + where[i]), t * d);
   });
   run.stream[0].set(X, first * d);
   model.blocks.forEach((layer, l) => {
@@ -64,7 +62,7 @@ export const read = (model, run, tokens) => {
     run.stream[l + 1].set(X, first * d);
   });
   layerNorm(X, model.norm, n, work.Z);
-  linear(model.embed, model.nothing, work.Z, n, run.scores.subarray(first * vocab));
+  linear(model.embed, work.Z, n, run.scores.subarray(first * vocab));
   run.tokens.push(...tokens);
 };
 
@@ -92,7 +90,7 @@ export const lens = (model, run, k, t) => {
   const d = model.config.d_model;
   const [Z, S] = [new Float64Array(d), new Float64Array(model.config.vocab)];
   layerNorm(run.stream[k].subarray(t * d, (t + 1) * d), model.norm, 1, Z);
-  linear(model.embed, model.nothing, Z, 1, S);
+  linear(model.embed, Z, 1, S);
   return S;
 };
 

@@ -1,22 +1,26 @@
-/* The operations of a GPT on vectors that lie one after another in a typed array. Parameters have 32 bits; what is
-   computed from them has 64, because JavaScript computes in 64 bits, and turning back and forth takes a third of the time. */
+/* The operations of a GPT on vectors that lie one after another in a typed array. Matrices stay the integers that are
+   stored, a quarter of the memory to read; what is computed has 64 bits, because that is how JavaScript computes. */
 
-/* Y[t] = W X[t] + b. W has a row for each output, and their number is divisible by four. Four positions share each number of W that is fetched. */
-export const linear = (W, b, X, n, Y) => {
-  const rows = b.length;
-  const width = W.length / rows;
+/* Y[t] = W X[t] + b, for n positions. W is a row of integers for each output, times the row's scale; the number of rows is
+   divisible by four. Four sums at a time share what they read, and one addition need not wait for another. */
+export const linear = (map, X, n, Y) => {
   let t = 0;
-  for (; t + 4 <= n; t += 4) fourPositions(W, b, X, t, rows, width, Y);
-  for (; t < n; t++) onePosition(W, b, X, t, rows, width, Y);
+  for (; t + 4 <= n; t += 4) fourPositions(map, X, t, Y);
+  for (; t < n; t++) onePosition(map, X, t, Y);
 };
 
-const fourPositions = (W, b, X, t, rows, width, Y) => {
-  const [x0, x1, x2, x3] = [t * width, (t + 1) * width, (t + 2) * width, (t + 3) * width];
+const fourPositions = ({ W, scale, b }, X, t, Y) => {
+  const rows = scale.length;
+  const width = W.length / rows;
+  const x0 = t * width;
+  const x1 = x0 + width;
+  const x2 = x1 + width;
+  const x3 = x2 + width;
   for (let i = 0; i < rows; i++) {
-    let s0 = b[i];
-    let s1 = s0;
-    let s2 = s0;
-    let s3 = s0;
+    let s0 = 0;
+    let s1 = 0;
+    let s2 = 0;
+    let s3 = 0;
     const at = i * width;
     for (let j = 0; j < width; j++) {
       const w = W[at + j];
@@ -25,21 +29,23 @@ const fourPositions = (W, b, X, t, rows, width, Y) => {
       s2 += w * X[x2 + j];
       s3 += w * X[x3 + j];
     }
-    Y[t * rows + i] = s0;
-    Y[(t + 1) * rows + i] = s1;
-    Y[(t + 2) * rows + i] = s2;
-    Y[(t + 3) * rows + i] = s3;
+    const y = t * rows + i;
+    Y[y] = s0 * scale[i] + b[i];
+    Y[y + rows] = s1 * scale[i] + b[i];
+    Y[y + 2 * rows] = s2 * scale[i] + b[i];
+    Y[y + 3 * rows] = s3 * scale[i] + b[i];
   }
 };
 
-/* Four rows of W at a time, so that four sums share each number of X, and one addition need not wait for another. */
-const onePosition = (W, b, X, t, rows, width, Y) => {
+const onePosition = ({ W, scale, b }, X, t, Y) => {
+  const rows = scale.length;
+  const width = W.length / rows;
   const x = t * width;
   for (let i = 0; i < rows; i += 4) {
-    let s0 = b[i];
-    let s1 = b[i + 1];
-    let s2 = b[i + 2];
-    let s3 = b[i + 3];
+    let s0 = 0;
+    let s1 = 0;
+    let s2 = 0;
+    let s3 = 0;
     const a0 = i * width;
     const a1 = a0 + width;
     const a2 = a1 + width;
@@ -51,10 +57,11 @@ const onePosition = (W, b, X, t, rows, width, Y) => {
       s2 += W[a2 + j] * value;
       s3 += W[a3 + j] * value;
     }
-    Y[t * rows + i] = s0;
-    Y[t * rows + i + 1] = s1;
-    Y[t * rows + i + 2] = s2;
-    Y[t * rows + i + 3] = s3;
+    const y = t * rows + i;
+    Y[y] = s0 * scale[i] + b[i];
+    Y[y + 1] = s1 * scale[i + 1] + b[i + 1];
+    Y[y + 2] = s2 * scale[i + 2] + b[i + 2];
+    Y[y + 3] = s3 * scale[i + 3] + b[i + 3];
   }
 };
 

@@ -7,9 +7,13 @@ const asked = {
     held.gpt = newGPT(config, tensors, bytes);
     held.tokenizer = newTokenizer(tokenizer);
     held.means = means;
-    held.runs = { whole: newRun(held.gpt), changed: newRun(held.gpt) };
+    held.runs = { whole: newRun(held.gpt), changed: null };
     return {};
   },
+
+  vocabulary: () => ({ pieces: pieces([...Array(held.gpt.config.vocab).keys()]) }),
+
+  join: ({ tokens }) => ({ text: held.tokenizer.decode(tokens) }),
 
   /* Cuts a text; what is too long for the model is left out at its beginning. */
   cut: ({ text, most }) => {
@@ -86,7 +90,7 @@ const setOff = (off) => {
   const key = JSON.stringify(off);
   if (key === held.off) return;
   held.off = key;
-  held.runs.changed = newRun(held.gpt, outOf(off));
+  held.runs.changed = off.length ? newRun(held.gpt, outOf(off)) : null;
 };
 
 const outOf = (off) => {
@@ -120,7 +124,7 @@ const weightsAt = (run, t) => {
 
 onmessage = ({ data: { id, ask, ...given } }) => {
   try {
-    postMessage({ id, ...asked[ask](given, (share) => postMessage({ id, share })) , done: true });
+    postMessage({ id, ...asked[ask](given, (share) => postMessage({ id, share })), done: true });
   } catch (error) {
     postMessage({ id, done: true, error: error.message });
   }
