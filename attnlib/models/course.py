@@ -6,8 +6,13 @@ same folder says what it was trained on and what it cannot do; `experiments/cour
 
 from pathlib import Path
 
+import torch
+from torch import Tensor
+
+from attnlib import rules
 from attnlib.data.bpe.files import load_tokenizer
 from attnlib.data.bpe.tokenizer import Tokenizer
+from attnlib.js.eight_bits import Rows, quantised, read_safetensors, restored
 from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT
 
@@ -21,11 +26,28 @@ def course_tokenizer() -> Tokenizer:
     return load_tokenizer(FOLDER)
 
 
-def course_model() -> GPT:
-    """The trained model, with parameters in float32, ready to be used."""
-    from safetensors.torch import load_file
+def course_model(*, bits: int = 16) -> GPT:
+    """The trained model, with parameters in float32, ready to be used.
 
+    bits    16: as it is stored. 8: each row of a matrix as integers from -127 to 127 and a scale, which is what the
+            page *Inside a GPT* loads into a browser
+    """
+    rules.must(bits in (8, 16), "course_model", f"bits must be 8 or 16; got {bits=}.")
     model = GPT(CONFIG)
-    stored = load_file(FOLDER / "model.safetensors")
+    stored = _sixteen_bits() if bits == 16 else _eight_bits()
     model.load_state_dict({**stored, "unembed.weight": stored["embed.weight"]})
     return model.float().eval()
+
+
+def _sixteen_bits() -> dict[str, Tensor]:
+    from safetensors.torch import load_file
+
+    return load_file(FOLDER / "model.safetensors")
+
+
+def _eight_bits() -> dict[str, Tensor]:
+    stored = quantised(read_safetensors(FOLDER / "model.safetensors"))
+    return {
+        name: torch.from_numpy(restored(array) if isinstance(array, Rows) else array)
+        for name, array in stored.items()
+    }

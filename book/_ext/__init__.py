@@ -12,6 +12,7 @@ Bottom-up, each module uses only those above it:
     frames     block quotes with a bold keyword become claim boxes, callouts, theorems, exercises
     figures    figures become part of the page and take its text colour
     explorables  stored widgets become pictures that move without a kernel
+    inside_gpt  the course's own model in a page, and its two files
     cells      a code cell that asserts a row says so
     maths      formulas are typeset while building; one that cannot be is a warning
     package    what attnlib offers, read from its source
@@ -65,6 +66,7 @@ from . import (
     front_page,
     glossary,
     imports_used,
+    inside_gpt,
     ledger_pages,
     maths,
     meanings,
@@ -81,9 +83,9 @@ from . import (
 )
 
 MODULES = (
-    page_facts, badges, anchors, frames, figures, explorables, cells, maths, imports_used, api, twins, apilinks,
-    notation, glossary, meanings, reading, ledger_pages, answering, exercises, search_data, navigation, front_page,
-    page_foot, bibliography, pages, sitefiles, styles,
+    page_facts, badges, anchors, frames, figures, explorables, inside_gpt, cells, maths, imports_used, api, twins,
+    apilinks, notation, glossary, meanings, reading, ledger_pages, answering, exercises, search_data, navigation,
+    front_page, page_foot, bibliography, pages, sitefiles, styles,
 )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ class PageFacts:
     verdicts: list[tuple[str, str, int]] = field(default_factory=list)  # (claim id, verdict, line)
     entries: list[Entry] = field(default_factory=list)  # what the search finds
     explorables: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (script, style)
+    inside_gpt: bool = False  # whether the course's own model stands in it
 
 
 def pages(env: BuildEnvironment) -> dict[str, PageFacts]:

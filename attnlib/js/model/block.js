@@ -1,0 +1,27 @@
+/* A block: attention, then a feed-forward network; each reads the stream through a norm, and adds to it. */
+
+export const block = (layer, X, n, first, kept, out, work) => {
+  layerNorm(X, layer.norm_1, n, work.Z);
+  add(X, attention(layer.attention, work.Z, n, first, kept, out.heads, work), n);
+  layerNorm(X, layer.norm_2, n, work.Z);
+  add(X, feedForward(layer.feed_forward, work.Z, n, out.network, work), n);
+};
+
+/* X + Y, for n positions: the residual connection. */
+const add = (X, Y, n) => {
+  const length = (n * X.length) / X.positions;
+  for (let i = 0; i < length; i++) X[i] += Y[i];
+};
+
+/* W_2 gelu(W_1 Z): each position by itself. `replaced` takes the network out: what it adds instead. */
+const feedForward = ({ W_1, W_2 }, Z, n, replaced, work) => {
+  const d = W_2.b.length;
+  if (replaced) {
+    for (let t = 0; t < n; t++) work.Y.set(replaced, t * d);
+    return work.Y;
+  }
+  linear(W_1, Z, n, work.hidden);
+  gelu(work.hidden.subarray(0, n * W_1.b.length));
+  linear(W_2, work.hidden, n, work.Y);
+  return work.Y;
+};

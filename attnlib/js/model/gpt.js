@@ -1,0 +1,106 @@
+/* A GPT: embedding and position, blocks, a last norm, and a score for each token of the vocabulary. */
+
+/* The parameters by name, `{W, b}` for a map and `{gain, shift}` for a norm, from the file that the build has made. */
+export const newGPT = (config, tensors, bytes) => {
+  const named = Object.fromEntries(tensors.map((one) => [one.name, arrayOf(one, bytes)]));
+  const map = (name) => ({ ...named[`${name}.weight`], b: named[`${name}.bias`] });
+  const norm = (name) => ({ gain: named[`${name}.weight`], shift: named[`${name}.bias`] });
+  const layer = (l) => ({
+    norm_1: norm(`blocks.${l}.norm_1`),
+    attention: Object.fromEntries(["W_Q", "W_K", "W_V", "W_O"].map((W) => [W, map(`blocks.${l}.attention.${W}`)])),
+    norm_2: norm(`blocks.${l}.norm_2`),
+    feed_forward: Object.fromEntries(["W_1", "W_2"].map((W) => [W, map(`blocks.${l}.feed_forward.${W}`)])),
+  });
+  return {
+    config,
+    embed: { ...named["embed.weight"], b: new Float32Array(config.vocab) }, // the scores have no bias
+    places: named["places.weight"],
+    blocks: Array.from({ length: config.n_layers }, (_, l) => layer(l)),
+    norm: norm("norm"),
+  };
+};
+
+/* A matrix is integers with a scale for each row; a vector is stored as it is. */
+const arrayOf = ({ shape: [rows, width], at, scales }, bytes) => {
+  const floats = (from) => new Float32Array(bytes.slice(from, from + 4 * rows));
+  return width ? { W: new Int8Array(bytes, at, rows * width), scale: floats(scales) } : floats(at);
+};
+
+const rowOf = ({ W, scale }, i, d) => Float64Array.from(W.subarray(i * d, (i + 1) * d), (w) => w * scale[i]);
+
+/* One text that is being read: its tokens, the kept keys and values, the weights, and the stream before and after each
+   block. `out[l]` says what is taken out of block l: `{heads: [vector or nothing, ...], network: vector or nothing}`. */
+export const newRun = ({ config }, out = []) => {
+  const { n_layers, n_heads, d_model, context } = config;
+  const floats = (n) => new Float32Array(n);
+  const kept = () => ({ heads: n_heads, context, K: floats(context * d_model), V: floats(context * d_model), P: floats(n_heads * context * context) });
+  return {
+    tokens: [],
+    out: Array.from({ length: n_layers }, (_, l) => out[l] ?? { heads: [], network: null }),
+    kept: Array.from({ length: n_layers }, kept),
+    stream: Array.from({ length: n_layers + 1 }, () => floats(context * d_model)),
+    scores: floats(context * config.vocab),
+  };
+};
+
+/* Reads on: the scores at the new positions are then in `run.scores`. */
+export const read = (model, run, tokens) => {
+  const { d_model: d, context, vocab } = model.config;
+  const first = run.tokens.length;
+  const n = tokens.length;
+  if (!n) return;
+  if (first + n > context) throw new Error(`The model reads at most ${context} tokens; these would be ${first + n}.`);
+  const work = workspace(model, n);
+  const X = work.X;
+  tokens.forEach((token, t) => {
+    const [what, where] = [rowOf(model.embed, token, d), rowOf(model.places, first + t, d)];
+    X.set(what.map((x, i) => x + where[i]), t * d);
+  });
+  run.stream[0].set(X, first * d);
+  model.blocks.forEach((layer, l) => {
+    block(layer, X, n, first, run.kept[l], run.out[l], work);
+    run.stream[l + 1].set(X, first * d);
+  });
+  layerNorm(X, model.norm, n, work.Z);
+  linear(model.embed, work.Z, n, run.scores.subarray(first * vocab));
+  run.tokens.push(...tokens);
+};
+
+/* What a step needs beside what it keeps; that of one token is used again for the next. */
+const workspace = (model, n) => {
+  if (n === 1 && model.work) return model.work;
+  const d = model.config.d_model;
+  const floats = (width) => new Float64Array(n * width);
+  const work = { X: floats(d), Z: floats(d), Q: floats(d), O: floats(d), Y: floats(d), hidden: floats(model.blocks[0].feed_forward.W_1.b.length) };
+  work.X.positions = n;
+  if (n === 1) model.work = work;
+  return work;
+};
+
+/* Forgets all but the first n tokens. */
+export const crop = (run, n) => {
+  run.tokens.length = Math.min(n, run.tokens.length);
+};
+
+/* The scores after position t. */
+export const scoresAt = ({ config: { vocab } }, run, t) => run.scores.subarray(t * vocab, (t + 1) * vocab);
+
+/* The logit lens: the scores if the stream were read after k blocks. */
+export const lens = (model, run, k, t) => {
+  const d = model.config.d_model;
+  const [Z, S] = [new Float64Array(d), new Float64Array(model.config.vocab)];
+  layerNorm(run.stream[k].subarray(t * d, (t + 1) * d), model.norm, 1, Z);
+  linear(model.embed, Z, 1, S);
+  return S;
+};
+
+/* -log2 of the probability that the model gave to each token, the first left out. */
+export const surprise = (model, run) => run.tokens.slice(1).map((token, t) => bits(scoresAt(model, run, t), token));
+
+export const bits = (S, token) => {
+  let largest = -Infinity;
+  for (const s of S) largest = Math.max(largest, s);
+  let total = 0;
+  for (const s of S) total += Math.exp(s - largest);
+  return (Math.log(total) + largest - S[token]) / Math.LN2;
+};
