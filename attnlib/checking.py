@@ -235,7 +235,7 @@ class Call:
 
     def _rank(self, name: str, shape: tuple[int, ...], axes: Axes) -> None:
         n, least = len(shape), min(one.least for one in (axes, *axes.more))
-        if 0 in shape:
+        if any(size == 0 for axis, size in axes.parts(shape)[1:] if axis != "b"):  # a batch may be empty
             self.refuse(f"every axis must have at least one entry; got {name} {shape}.")
         if n < least or (n > len(axes.names) and not axes.batch):
             rule = f"needs {AXES[least]} or more," if axes.batch else "must be"

@@ -8,6 +8,7 @@
 """
 
 import functools
+import re
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -26,6 +27,11 @@ class Annotation(NamedTuple):
 
     kind: str
     text: str
+
+    def __repr__(self) -> str:
+        """What `help` shows: `float (*b, n, d_k)`, `1..`."""
+        words = re.sub(r"[{}]|self\.", "", self.text)
+        return words if self.kind == "number" else f"{self.kind} ({', '.join(words.split())})"
 
 
 class _Kind:

@@ -7,4 +7,10 @@ holds them: `attention.AttentionLayer`, `scores.AdditiveScore`, `layers.SelfAtte
 
 No function depends on the values in a tensor, so layers can be compiled, mapped with `vmap`, sharded, and run without
 waiting for a GPU. `debug` checks values.
+
+Each name can be imported from here, `from attnlib.nn import MultiHeadAttention`; its file is loaded then, and no other.
 """
+
+from attnlib.lazy import exports
+
+__getattr__, __dir__ = exports(__name__, __file__)

@@ -29,7 +29,7 @@ def _split_by_width(X: Float[Tensor, "*b n d"], d_head: int) -> Float[Tensor, "*
     return X.unflatten(-1, (-1, d_head)).transpose(-2, -3)  # eq-split-heads
 
 
-class Given(NamedTuple):
+class Inputs(NamedTuple):
     """The arguments of `MultiHeadAttention.forward`."""
 
     X: Tensor
@@ -90,6 +90,11 @@ class MultiHeadAttention(nn.Module):
         self.heads = nn.Identity()
         self._passed: set[Any] = set()  # what calls like those that were checked are known by
 
+    def extra_repr(self) -> str:
+        """What the printed layer says beside its maps."""
+        names = ("d_model", "n_heads", "n_kv_heads", "causal", "dropout")
+        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
+
     @checked
     def forward(
         self,
@@ -110,7 +115,7 @@ class MultiHeadAttention(nn.Module):
         kv_cache     keys and values of earlier positions, `KVCache`, or of the source, `SourceCache`
         key_mask     True = may be looked at, by every query: (*b, n), False for padding
         """
-        Z = self._head_outputs(Given(X, source, mask, bias, rotate, kv_cache, key_mask))
+        Z = self._head_outputs(Inputs(X, source, mask, bias, rotate, kv_cache, key_mask))
         Y = self.W_O(merge_heads(Z))  # eq-multi-head
         if kv_cache is not None:
             kv_cache.keep()  # only now, so that a call that fails leaves the cache as it was
@@ -128,7 +133,7 @@ class MultiHeadAttention(nn.Module):
         key_mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*b h m n"]:
         """The attention weights of each head. The cache is read, but not changed."""
-        given = Given(X, source, mask, bias, rotate, kv_cache, key_mask)
+        given = Inputs(X, source, mask, bias, rotate, kv_cache, key_mask)
         Q, K, _ = self._project(given)
         S = scaled_dot_scores(Q, repeat_heads(K, self.n_heads // self.n_kv_heads))
         S = S if bias is None else S + bias
@@ -146,19 +151,19 @@ class MultiHeadAttention(nn.Module):
         key_mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*b h m d_model"]:
         """What each head adds to the output; together with the bias of W_O they sum to it (eq-multi-head-sum)."""
-        Z = self._head_outputs(Given(X, source, mask, bias, rotate, kv_cache, key_mask))
+        Z = self._head_outputs(Inputs(X, source, mask, bias, rotate, kv_cache, key_mask))
         heads = torch.eye(Z.shape[-3], dtype=Z.dtype, device=Z.device)
         alone = merge_heads(Z[..., None, :, :, :] * heads[..., None, None])  # one head, the others zero
         nothing = self.W_O(torch.zeros_like(merge_heads(Z)))
         return self.W_O(alone) - nothing[..., None, :, :]  # eq-multi-head-sum
 
-    def _head_outputs(self, given: Given) -> Float[Tensor, "*b h m d_v"]:
+    def _head_outputs(self, given: Inputs) -> Float[Tensor, "*b h m d_v"]:
         Q, K, V = self._project(given)
         dropout = self.dropout if self.training else 0.0
         Z = fused_attention(Q, K, V, _seen(given), given.bias, self.causal, dropout)  # eq-head
         return self.heads(Z)
 
-    def _project(self, given: Given) -> tuple[Tensor, Tensor, Tensor]:
+    def _project(self, given: Inputs) -> tuple[Tensor, Tensor, Tensor]:
         """Q (*b, h, m, d_k), K and V (*b, g, n, d_k) and (*b, g, n, d_v), those in the cache included."""
         self._check(given)
         X, source, rotate, kv_cache = given.X, given.source, given.rotate, given.kv_cache
@@ -177,7 +182,7 @@ class MultiHeadAttention(nn.Module):
             Q, K = rotate(Q, first), rotate(K, first)
         return (Q, K, V) if kv_cache is None else (Q, *kv_cache.extended(K, V))
 
-    def _check(self, given: Given) -> None:
+    def _check(self, given: Inputs) -> None:
         """The rules that annotations cannot express; a call like one that has passed is not checked again."""
         if torch.compiler.is_compiling():
             return
@@ -196,7 +201,7 @@ class MultiHeadAttention(nn.Module):
         self._passed.clear() if len(self._passed) > 1000 else self._passed.add(like)
 
 
-def _seen(given: Given) -> Bool[Tensor, "..."] | None:
+def _seen(given: Inputs) -> Bool[Tensor, "..."] | None:
     """Both masks as one, with an axis for the heads."""
     keys = None if given.key_mask is None else given.key_mask[..., None, None, :]
     mask = mask_for_heads(given.mask, given.X.dim())
@@ -207,7 +212,7 @@ def _kind_and_shape(value: Any) -> Any:
     return (type(value), value.shape) if isinstance(value, Tensor) else type(value)
 
 
-def _combinations(layer: MultiHeadAttention, given: Given, held: int) -> Iterator[tuple[bool, str]]:
+def _combinations(layer: MultiHeadAttention, given: Inputs, held: int) -> Iterator[tuple[bool, str]]:
     """Which arguments may be combined: a rule, and the sentence for a call that breaks it; a cache has `held`."""
     source, kv_cache = given.source, given.kv_cache
     of_source = isinstance(kv_cache, SourceCache)
@@ -237,7 +242,7 @@ def _combinations(layer: MultiHeadAttention, given: Given, held: int) -> Iterato
     )
 
 
-def _check_masks(layer: MultiHeadAttention, given: Given, held: int) -> None:
+def _check_masks(layer: MultiHeadAttention, given: Inputs, held: int) -> None:
     """Masks and bias must fit the scores, (*b, h, m, n), and a mask in one way only."""
     X, source, mask = given.X, given.source, given.mask
     crossed = source is not None or isinstance(given.kv_cache, SourceCache)

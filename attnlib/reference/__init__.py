@@ -24,4 +24,10 @@
     floats      number formats                           loss_scale  loss scaling for float16
 
 `attnlib.nn` has the same functions in PyTorch. Nothing here imports torch.
+
+Each name can be imported from here, `from attnlib.reference import softmax`; its file is loaded then, and no other.
 """
+
+from attnlib.lazy import exports
+
+__getattr__, __dir__ = exports(__name__, __file__)
