@@ -101,9 +101,7 @@ def _fetch(address: str, half: Path) -> None:
             digest.update(block)
     then = "Nothing is kept; run it again."
     if announced and came != int(announced):
-        raise ContentTooShortError(
-            f"{half.stem} broke off: got {came:,} of {int(announced):,} bytes. {then}", b""
-        )
+        raise URLError(f"{half.stem} broke off: got {came:,} of {int(announced):,} bytes. {then}")
     if redirects.sha256 not in (None, digest.hexdigest()):
         raise URLError(f"{half.stem} is not what was published: its SHA-256 is another one. {then}")
 
