@@ -301,10 +301,10 @@ def test_greedy_is_never_above_the_best_text(rng):
 def test_in_the_example_of_the_lecture_greedy_and_beam_say_the_same():
     """I 0.6, am 0.9, a 0.7, student 0.8: the scores after two steps are the logarithms of 0.54 and 0.18."""
     steps = {
-        (): {"I": 0.6, "You": 0.3},
-        ("I",): {"am": 0.9, "was": 0.1},
-        ("You",): {"are": 0.6, "is": 0.2},
-        ("I", "am"): {"a": 0.7},
+        (): {"I": 0.6, "Me": 0.3},
+        ("I",): {"am": 0.9, "have": 0.03},
+        ("Me",): {"too": 0.6, "is": 0.2, "am": 0.01},
+        ("I", "am"): {"a": 0.7, "student": 0.1},
         ("I", "am", "a"): {"student": 0.8},
     }
     words = ["", *sorted({word for after in steps.values() for word in after})]
@@ -323,7 +323,7 @@ def test_in_the_example_of_the_lecture_greedy_and_beam_say_the_same():
 
     (first, second) = said(2, 2, n_best=2)
     assert first == ("I am", pytest.approx(math.log(0.60) + math.log(0.90)))
-    assert second == ("You are", pytest.approx(math.log(0.30) + math.log(0.60)))
+    assert second == ("Me too", pytest.approx(math.log(0.30) + math.log(0.60)))
     assert math.exp(first[1]) == pytest.approx(0.54) and math.exp(second[1]) == pytest.approx(0.18)
     assert said(1, 4) == said(2, 4) == [("I am a student", pytest.approx(math.log(0.3024)))]
 

@@ -43,11 +43,26 @@ def learned_places(model):
     return [name for name, _ in model.named_parameters() if "position" in name or name == "wpe.weight"]
 
 
+@torch.no_grad()
+def hears_places(bert, gpt2):
+    """Does the vector of a place reach what is read there, in both models?"""
+    found = []
+    for model, places in ((bert, bert.embeddings.position_embeddings), (gpt2, gpt2.wpe)):
+        before = model.eval()(TOKENS).last_hidden_state
+        places.weight[4] += 1 - 2 * (torch.arange(12) % 2)  # of the last token; a norm leaves a plain 1 out
+        after = model(TOKENS).last_hidden_state
+        found.append(not torch.allclose(before[:, 4], after[:, 4], atol=1e-4))
+    return all(found)
+
+
 def test_bert_gpt2_and_vit_learn_a_vector_for_each_place_and_t5_a_number_for_each_distance():
     bert, vit = BertModel(BertConfig(vocab_size=9, **SMALL)), ViTModel(ViTConfig(image_size=32, **SMALL))
     gpt2 = GPT2Model(GPT2Config(vocab_size=9, n_embd=12, n_layer=2, n_head=2))
     t5 = T5Model(T5Config(vocab_size=9, d_model=12, d_kv=6, d_ff=24, num_layers=2, num_heads=2))
     each = [bool(learned_places(model)) for model in (bert, gpt2, vit)]
-    distances = [name for name, _ in t5.named_parameters() if "relative_attention_bias" in name]
-    told = all(each) and not learned_places(t5) and bool(distances)
+    biased = t5.encoder.block[0].layer[0].SelfAttention
+    bias = biased.compute_bias(9, 9)[0].detach()  # (heads, queries, keys)
+    by_distance = torch.equal(bias[:, 1:, 1:], bias[:, :-1, :-1]) and float(bias.std()) > 0
+    learned = any(W is biased.relative_attention_bias.weight for W in t5.parameters())
+    told = all(each) and hears_places(bert, gpt2) and not learned_places(t5) and by_distance and learned
     ledger_row("C290", holds=told, verdict=judged(said=told))

@@ -31,10 +31,12 @@ def test_a_lookup_is_a_one_hot_product_and_so_is_its_gradient():
     assert_close(dE, torch.einsum("bnv,bnd->vd", one_hot, dX), "float64")
 
 
-def test_the_embedding_of_a_gpt_is_its_first_part_and_only_rows_that_were_read_hear_of_it():
+def test_a_gpt_begins_with_rows_of_its_table_and_only_those_that_were_read_get_a_gradient():
     model = GPT(ModelConfig(vocab=VOCAB, context=N, d_model=8, n_heads=2, n_layers=1, tied=False))
-    read = torch.tensor([[1, 3, 1]])
+    read, given = torch.tensor([[1, 3, 1]]), []
+    model.places.register_forward_pre_hook(lambda _, inputs: given.append(inputs[0]))
     model(read).sum().backward()
+    assert torch.equal(given[0], model.embed.weight[read])
     assert model.embed.weight.grad is not None
     heard = model.embed.weight.grad.abs().sum(-1) > 0
     assert heard.nonzero().flatten().tolist() == [1, 3]
