@@ -107,7 +107,8 @@ MISTAKES = (
         {"Q.reshape(-1, Q.shape[-1]).T @ dZ_q.reshape(-1, len(v))": "Q.swapaxes(-1, -2) @ dZ_q",
          "K.reshape(-1, K.shape[-1]).T @ dZ_k.reshape(-1, len(v))": "K.swapaxes(-1, -2) @ dZ_k"}),
     Mistake("dv takes the derivative", "A score is linear in v, and what v multiplies is the hidden layer itself, not "
-        "its derivative.", {"dS.reshape(-1) @ H.reshape(-1, len(v))": "dS.reshape(-1) @ (1 - H**2).reshape(-1, len(v))"}),
+        "its derivative.",
+        {"dS.reshape(-1) @ H.reshape(-1, len(v))": "dS.reshape(-1) @ (1 - H**2).reshape(-1, len(v))"}),
     Mistake("dv without dS", "The hidden layer was summed as it is; each pair counts with its entry of dS.",
         {"dS.reshape(-1) @ H.reshape(-1, len(v))": "H.reshape(-1, len(v)).sum(axis=0)"}),
 )  # fmt: skip
