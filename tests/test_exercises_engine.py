@@ -569,6 +569,16 @@ def test_a_mistake_is_named_in_its_own_size_however_wide_the_reach_of_the_answer
     assert not interface.graded(seconds, 1.0).named and not interface.graded(seconds, 0.05).named
 
 
+def test_a_result_that_is_called_by_a_plural_has_the_verb_of_a_plural():
+    def two(x):
+        return 2 * x, x
+
+    planted = replace(PLANTED, solution=two, returns=("kept numbers", "scale"), mistakes=(), variants=())
+    assert "Your kept numbers differ. At" in graded(lambda x: (3 * x, x), planted).message
+    assert "Your scale differs. At" in graded(lambda x: (2 * x, 2 * x), planted).message
+    assert "Your kept numbers have shape" in graded(lambda x: (2 * x[..., :1], x), planted).message
+
+
 def test_a_fraction_and_infinity_are_numbers_and_what_is_near_is_called_close():
     third = answer_exercise(lambda: 1 / 3, within=0.001)
     assert (

@@ -1,5 +1,6 @@
 """What is wrong with one outcome, in words that show before they judge."""
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,7 +34,7 @@ def trouble(got: Outcome, want: Outcome, labels: tuple[str, ...], rtol: float, a
     named = list(zip(result_names(len(want.arrays), labels), got.arrays, want.arrays, strict=True))
     for name, a, b in named:
         if a.shape != b.shape:
-            return Trouble(SHAPE, (f"{name} has shape {a.shape}, expected {b.shape}.",))
+            return Trouble(SHAPE, (f"{name} {have(name)} shape {a.shape}, expected {b.shape}.",))
     troubles = [found for name, a, b in named if (found := wrong_numbers(name, a, b, rtol, atol))]
     if troubles:
         first = min(troubles, key=lambda one: one.stage)
@@ -47,7 +48,7 @@ def wrong_numbers(name: str, a: np.ndarray, b: np.ndarray, rtol: float, atol: fl
     differs = np.asarray(~close(a, b, rtol, atol))
     figure = SideBySide(a, b, differs) if differs.any() else None
     if not same_type(a, b):
-        return Trouble(DTYPE, (f"{name} is {a.dtype}, expected {b.dtype}.",))
+        return Trouble(DTYPE, (f"{name} {be(name)} {a.dtype}, expected {b.dtype}.",))
     if figure is None:
         return None
     lost = ~np.isfinite(a) & np.isfinite(b)
@@ -55,9 +56,26 @@ def wrong_numbers(name: str, a: np.ndarray, b: np.ndarray, rtol: float, atol: fl
         where = tuple(int(i) for i in np.argwhere(lost)[0])
         place = f", first at [{', '.join(map(str, where))}]" if where else ""
         count = f"in {lost.sum()} of {lost.size} entries" if lost.size > 1 else ""
-        text = f"{name} is {number(a[where])} {count}".rstrip() + f"{place}."
+        text = f"{name} {be(name)} {number(a[where])} {count}".rstrip() + f"{place}."
         return Trouble(NONFINITE, (text,), SideBySide(a, b, lost))
-    return Trouble(VALUE, (f"{name} differs. {figure.difference}",), figure)
+    return Trouble(VALUE, (f"{name} differ{'' if is_plural(name) else 's'}. {figure.difference}",), figure)
+
+
+def is_plural(name: str) -> bool:
+    """
+    >>> is_plural("Your kept numbers"), is_plural("Your bytes at the peak"), is_plural("Your bias")
+    (True, True, False)
+    """
+    noun = re.split(r" (?:in|at|of|for|to) ", name)[0]
+    return noun.endswith("s") and not noun.endswith(("ss", "as", "us", "is"))
+
+
+def be(name: str) -> str:
+    return "are" if is_plural(name) else "is"
+
+
+def have(name: str) -> str:
+    return "have" if is_plural(name) else "has"
 
 
 def wrong_kind(got: Outcome, want: Outcome) -> str:

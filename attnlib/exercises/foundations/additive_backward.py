@@ -10,7 +10,7 @@ W_k is (d_k, d_a), v is (d_a,), dS is (..., m, n), where the dots are a batch.
    them?
 2. Work out the hidden layer again; the gradient before the tanh has the axes (..., m, n, d_a). Sum it over
    the keys for the queries' side, and over the queries for the keys' side.
-3. Multiply dS, with a new last axis, by v and by the slope of the tanh, one minus its square. After the
+3. Multiply dS, with a new last axis, by v and by the derivative of the tanh, one minus its square. After the
    sums, dQ and dK go back through the transposed matrices; dW_q, dW_k and dv sum over the batch too.
 
 Whatever was used several times collects the sum of its gradients: a query over all keys, a key over all
@@ -80,14 +80,14 @@ VARIANTS = (
     {"dZ = dS": "dZ = np.float64(1) * dS", "dv = dS": "dv = np.float64(1) * dS"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("the slope of the tanh is missing", "The gradient went past the tanh as if it were not there. A saturated "
-        "unit lets almost nothing through.", {"* (1 - H**2)": ""}),
-    Mistake("1 - tanh in place of its square", "The slope of the tanh is one minus its square; here the square is "
+    Mistake("the derivative of the tanh is missing", "The gradient went past the tanh as if it were not there. A "
+        "saturated unit lets almost nothing through.", {"* (1 - H**2)": ""}),
+    Mistake("1 - tanh in place of its square", "The derivative of the tanh is one minus its square; here the square is "
         "missing.", {"(1 - H**2)": "(1 - H)"}),
-    Mistake("slope of a sigmoid", "h (1 - h) is the slope of a sigmoid. The hidden layer is a tanh.",
+    Mistake("derivative of a sigmoid", "h (1 - h) is the derivative of a sigmoid. The hidden layer is a tanh.",
         {"(1 - H**2)": "(H * (1 - H))"}),
-    Mistake("tanh taken twice", "The slope was taken of a value that had gone through the tanh twice: H is the tanh "
-        "already.", {"(1 - H**2)": "(1 - np.tanh(H) ** 2)"}),
+    Mistake("tanh taken twice", "The derivative was taken of a value that had gone through the tanh twice: H is the "
+        "tanh already.", {"(1 - H**2)": "(1 - np.tanh(H) ** 2)"}),
     Mistake("v is left out", "Each hidden unit enters a score with its factor in v, so its gradient carries that "
         "factor too.", {"dS[..., None] * v": "dS[..., None]"}),
     Mistake("the sums are exchanged", "The queries' side was summed over the queries and the keys' side over the "
@@ -106,8 +106,9 @@ MISTAKES = (
         "gradients sum over it and have their shapes.",
         {"Q.reshape(-1, Q.shape[-1]).T @ dZ_q.reshape(-1, len(v))": "Q.swapaxes(-1, -2) @ dZ_q",
          "K.reshape(-1, K.shape[-1]).T @ dZ_k.reshape(-1, len(v))": "K.swapaxes(-1, -2) @ dZ_k"}),
-    Mistake("dv takes the slope", "A score is linear in v, and what v multiplies is the hidden layer itself, not its "
-        "slope.", {"dS.reshape(-1) @ H.reshape(-1, len(v))": "dS.reshape(-1) @ (1 - H**2).reshape(-1, len(v))"}),
+    Mistake("dv takes the derivative", "A score is linear in v, and what v multiplies is the hidden layer itself, not "
+        "its derivative.",
+        {"dS.reshape(-1) @ H.reshape(-1, len(v))": "dS.reshape(-1) @ (1 - H**2).reshape(-1, len(v))"}),
     Mistake("dv without dS", "The hidden layer was summed as it is; each pair counts with its entry of dS.",
         {"dS.reshape(-1) @ H.reshape(-1, len(v))": "H.reshape(-1, len(v)).sum(axis=0)"}),
 )  # fmt: skip

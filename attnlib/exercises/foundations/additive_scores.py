@@ -10,7 +10,7 @@ Write the additive score for all pairs. Q is (..., m, d_q), K is (..., n, d_k), 
 3. Give the mapped queries a new axis for the keys, the mapped keys one for the queries, add, take the tanh,
    and multiply with v, which sums over the last axis.
 
-The hidden layer has m n d_a numbers, which is what makes this score dearer than a dot product.
+The hidden layer has m n d_a numbers, which is what makes this score more expensive than a dot product.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from attnlib.exercises.kit import laws
 
 
 def additive_scores(Q, K, W_q, W_k, v):
-    """One hidden layer for every pair of a query and a key: map both, add, squash, weigh with v."""
+    """One hidden layer for every pair of a query and a key: map both, add, take the tanh, weigh with v."""
     mapped_q = (Q @ W_q)[..., :, None, :]
     mapped_k = (K @ W_k)[..., None, :, :]
     return np.tanh(mapped_q + mapped_k) @ v

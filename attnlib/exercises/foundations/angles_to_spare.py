@@ -51,8 +51,8 @@ MISTAKES = (
     Mistake("no root", "This is t squared: in the theorem the bound stands with its square.",
         {"2 * math.sqrt(math.log(n) / d)": "4 * math.log(n) / d"}),
     Mistake("the four stayed outside of the root", "The root of 4 is 2.", {"2 * math.sqrt": "4 * math.sqrt"}),
-    Mistake("the four is missing", "The theorem has a factor 4 before the logarithm: the price of asking for all "
+    Mistake("the four is missing", "The theorem has a factor 4 before the logarithm: the price of a bound on all "
         "pairs at once.", {"2 * math.sqrt": "math.sqrt"}),
     Mistake("the spread of one cosine", "One over the root of d is how far a single cosine is from zero. All pairs "
-        "were asked for.", {"2 * math.sqrt(math.log(n) / d)": "1 / math.sqrt(d)"}),
+        "were wanted.", {"2 * math.sqrt(math.log(n) / d)": "1 / math.sqrt(d)"}),
 )  # fmt: skip

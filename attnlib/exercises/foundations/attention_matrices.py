@@ -6,7 +6,7 @@ Write scaled dot-product attention with matrices: scores, weights, average. Q is
 n, d_k), V is (..., n, d_v); leading axes are a batch.
 
 1. Three steps: a score for each query and key, weights for each query, an average of the values.
-2. The scores are all dot products at once. Which two axes of K have to change places, and by what is
+2. The scores are all dot products at once. Which two axes of K have to be exchanged, and by what is
    divided?
 3. Divide the products of Q with K transposed (its last two axes) by the root of d_k, take the softmax of
    each row, and multiply with V.

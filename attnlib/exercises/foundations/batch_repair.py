@@ -3,7 +3,7 @@
 repair · ★★ · 8 min · 01-foundations/3-queries-keys-values · after foundations.attention-matrices
 
 Q is (b, m, d_k), K (b, n, d_k), V (b, n, d_v). This attention is right for a batch of one. In a larger
-batch a sequence's output changes when another sequence does. Find the two places where the batch is mixed,
+batch a sequence's output changes when another sequence does. Find the two lines where the batch is mixed,
 and repair them.
 
 1. A letter that stands in only one of the two inputs of `einsum` and not in the result: what happens to it?
@@ -70,18 +70,19 @@ VARIANTS = (
 )  # fmt: skip
 MISTAKES = (
     Mistake("scores with the keys of all sequences", "Each score is the sum of a query's products with the keys at "
-        "the same place in every sequence of the batch.", {"bid,bjd->bij": "bid,ajd->bij"}),
-    Mistake("values of all sequences", "The weights are those of one sequence, but the values at one place were "
+        "the same position in every sequence of the batch.", {"bid,bjd->bij": "bid,ajd->bij"}),
+    Mistake("values of all sequences", "The weights are those of one sequence, but the values at one position were "
         "summed over the batch.", {"bij,bjc->bic": "bij,ajc->bic"}),
     Mistake("one long sequence", "The batch was laid out as one sequence, so that each query's weights spread over "
         "the keys of all.", one_long_sequence),
-    Mistake("normalised over the batch", "The weights of one place sum to one over the batch; those of each query "
+    Mistake("normalised over the batch", "The weights of one position sum to one over the batch; those of each query "
         "should, over its keys.", {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=0, keepdims=True)"}),
     Mistake("normalised over the queries", "The weights of each key sum to one over the queries; those of each query "
         "should, over the keys.", {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=-2, keepdims=True)"}),
-    Mistake("queries of all sequences", "The queries at one place were summed over the batch before they met the keys.",
+    Mistake("queries of all sequences", "The queries at one position were summed over the batch before they met the "
+        "keys.",
         {"bid,bjd->bij": "aid,bjd->bij"}),
-    Mistake("weights of all sequences", "The weights at one place were summed over the batch before they met the "
+    Mistake("weights of all sequences", "The weights at one position were summed over the batch before they met the "
         "values.", {"bij,bjc->bic": "aij,bjc->bic"}),
     Mistake("averaged over the batch", "Every sequence got the average of all outputs.",
         {'np.einsum("bij,bjc->bic", P, V)':

@@ -33,7 +33,7 @@ more. It equals $\mathbb{E}[R_i]$ if all $u_i$ are equally long, as they are wit
 3/4 and rewards 4 and 0, the mean reward is 1 and the best baseline is 3."""
 RUBRIC = (
     "I showed that the mean of e_i - p is zero, and that b drops out of the mean of g.",
-    "I wrote the summed variance as a mean square minus a squared mean, and said which part depends on b.",
-    "I found the b at which the derivative is zero, and said why it is a minimum.",
+    "I wrote the summed variance as a mean square minus a squared mean, and named which part depends on b.",
+    "I found the b at which the derivative is zero, and explained why it is a minimum.",
     "I saw that it is a mean reward weighted by the squared lengths of e_i - p, and so in general not E[R].",
 )

@@ -22,7 +22,7 @@ PROOF = r"""1. $q^\top W k = (W^\top q)^\top k$, because $(W^\top q)^\top = q^\t
 With $A = W_Q$ and $B = W_K^\top$ this is how attention layers score: the two projections together are one matrix of
 rank at most $d_k$."""
 RUBRIC = (
-    "I moved W to one side by transposing, and said that the result is linear in q.",
-    "I wrote W as a product of two matrices with r columns and r rows, and said why that is possible.",
+    "I moved W to one side by transposing, and noted that the result is linear in q.",
+    "I wrote W as a product of two matrices with r columns and r rows, and explained why that is possible.",
     "I bracketed so that one factor meets q and the other meets k.",
 )

@@ -65,6 +65,6 @@ MISTAKES = (
         "with those of a key.", {"mapped_k.swapaxes(-1, -2)": "mapped_k"}),
     Mistake("nothing was mapped", "These are dot products of queries and keys as they came; A and B have no part in "
         "them.", {"Q @ A": "Q", "K @ B": "K"}),
-    Mistake("scaled", "These are divided by the root of r; plain dot products of the mapped vectors were asked for.",
+    Mistake("scaled", "These are divided by the root of r; plain dot products of the mapped vectors were wanted.",
         {"mapped_k.swapaxes(-1, -2)": "mapped_k.swapaxes(-1, -2) / A.shape[-1] ** 0.5"}),
 )  # fmt: skip

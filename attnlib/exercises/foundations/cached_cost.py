@@ -1,4 +1,4 @@
-"""The bill for a text that grows
+"""The cost of a text that grows
 
 predict · ★★ · 6 min · 01-foundations/5-scoring-functions
 
@@ -39,5 +39,5 @@ MISTAKES = (
         TOKENS * WIDTH * HIDDEN + PAIRS * HIDDEN),
     Mistake("a dot product of the whole width", "After the maps the vectors have 32 numbers, and a pair costs 32.",
         TOKENS * 2 * WIDTH * HIDDEN + PAIRS * WIDTH),
-    Mistake("the last step", "That is the bill of the last token alone.", 2 * WIDTH * HIDDEN + TOKENS * HIDDEN),
+    Mistake("the last step", "That is the cost of the last token alone.", 2 * WIDTH * HIDDEN + TOKENS * HIDDEN),
 )  # fmt: skip

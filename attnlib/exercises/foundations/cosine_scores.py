@@ -59,7 +59,7 @@ MISTAKES = (
     Mistake("one length for all", "The whole matrix was divided by one number; each vector has its own length.",
         {"(Q * Q).sum(axis=-1, keepdims=True)": "(Q * Q).sum()",
          "(K * K).sum(axis=-1, keepdims=True)": "(K * K).sum()"}),
-    Mistake("sum of absolute values as length", "The Euclidean length was asked for: the root of the sum of squares.",
+    Mistake("sum of absolute values as length", "The Euclidean length was wanted: the root of the sum of squares.",
         {"np.sqrt((Q * Q).sum(axis=-1, keepdims=True))": "abs(Q).sum(axis=-1, keepdims=True)",
          "np.sqrt((K * K).sum(axis=-1, keepdims=True))": "abs(K).sum(axis=-1, keepdims=True)"}),
     Mistake("K is not transposed", "Where K is square it runs, but a score must pair a query's numbers with one key's.",

@@ -33,7 +33,7 @@ MISTAKES = (
         "ones have to be added.", Q_BY_HAND[:, :1] @ K_BY_HAND[:, :1].T),
     Mistake("coordinates crossed", "First coordinates belong together and second coordinates belong together.",
         Q_BY_HAND @ K_BY_HAND[:, ::-1].T),
-    Mistake("scaled", "These are divided by the root of 2; plain dot products were asked for.",
+    Mistake("scaled", "These are divided by the root of 2; plain dot products were wanted.",
         Q_BY_HAND @ K_BY_HAND.T / 2 ** 0.5),
     Mistake("signs lost", "Minus signs were dropped on the way.", abs(Q_BY_HAND) @ abs(K_BY_HAND).T),
 )  # fmt: skip

@@ -27,8 +27,8 @@ def answer():
 WITHIN = 0.02
 MISTAKES = (
     Mistake("the sign", "A share below one is a negative power of ten.", -STEPS * math.log10(KEPT)),
-    Mistake("natural logarithm", "That is the power of e; the power of ten was asked for.", STEPS * math.log(KEPT)),
-    Mistake("logarithm to base 2", "That is the power of 2; the power of ten was asked for.", STEPS * math.log2(KEPT)),
+    Mistake("natural logarithm", "That is the power of e; the power of ten was wanted.", STEPS * math.log(KEPT)),
+    Mistake("logarithm to base 2", "That is the power of 2; the power of ten was wanted.", STEPS * math.log2(KEPT)),
     Mistake("one step too many", "Between the first input and 99 steps later there are no more than 99 factors.",
         (STEPS + 1) * math.log10(KEPT)),
     Mistake("the share", "That is the share itself; $x$ is the power of ten that gives it.", KEPT**STEPS),

@@ -28,5 +28,5 @@ RUBRIC = (
     "I showed that every weight is positive (not only: not negative), from the finite scores.",
     "I showed that the weights sum to one.",
     "I concluded from both that the output is in the convex hull.",
-    "I said what a corner is, and used that all weights are positive to show that all values coincide with it.",
+    "I defined a corner, and used that all weights are positive to show that all values coincide with it.",
 )

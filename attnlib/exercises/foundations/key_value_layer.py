@@ -1,4 +1,4 @@
-"""Found, but not said
+"""Found, but not returned
 
 repair · ★★ · 10 min · 01-foundations/3-queries-keys-values · after foundations.attention-matrices
 

@@ -2,12 +2,12 @@ r"""A bandwidth that chooses itself
 
 write · ★★ · 12 min · 01-foundations/2-the-attention-function
 
-The true wave is not known in practice, so predict each measured point from the *others*. x (n,) are places,
+The true wave is not known in practice, so predict each measured point from the *others*. x (n,) are positions,
 y (n,) what was measured there, and h is the bandwidth of a Gaussian kernel. Return the mean squared error of
 these n predictions. A point far from all others gets a prediction too, not nan.
 
 1. What would a point predict for itself, if it were allowed to look at its own measurement?
-2. The points ask and are asked: as many queries as keys, and one key each query may not look at.
+2. The points are queries and keys: as many queries as keys, and one key each query may not look at.
 3. Scores are minus the squared distances over twice the squared bandwidth; those of a point with itself
    become minus infinity before the softmax, which is safe by its maximum.
 
@@ -84,8 +84,8 @@ MISTAKES = (
         {"G @ y / G.sum(axis=1)": "G @ y"}),
     Mistake("normalised over the wrong axis", "The weights of each point that is looked at were made to sum to one; "
         "those of each point that looks should.", {"G @ y / G.sum(axis=1)": "(G / G.sum(axis=0)) @ y"}),
-    Mistake("summed, not averaged", "The squared errors were added up; their mean was asked for.",
+    Mistake("summed, not averaged", "The squared errors were added up; their mean was wanted.",
         {".mean()": ".sum()"}),
-    Mistake("absolute errors", "The absolute errors were averaged; the squared ones were asked for.",
+    Mistake("absolute errors", "The absolute errors were averaged; the squared ones were wanted.",
         {"((guess - y) ** 2).mean()": "abs(guess - y).mean()"}),
 )  # fmt: skip

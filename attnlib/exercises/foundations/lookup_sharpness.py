@@ -29,7 +29,7 @@ So a thousand times as many entries cost $\ln 1000$, about 6.9, in score; and a 
 more than a half, however many entries there are. No finite $\beta$ reaches a share of one."""
 RUBRIC = (
     "I wrote the weight of the right key as a fraction with all n exponentials in its denominator.",
-    "I multiplied out denominators that I had said are positive, or used that the weight grows with β.",
+    "I multiplied out denominators that I had shown to be positive, or used that the weight grows with β.",
     "Each step works in both directions, so I proved both: it suffices, and it is needed.",
     "For the share 1 - ε I found a second term that does not depend on n.",
 )

@@ -22,7 +22,7 @@ from attnlib.exercises.kit import laws
 
 
 def attend(S, V, mask):
-    """The average of the values V, with the softmax of the scores S over the places where mask is True."""
+    """The average of the values V, with the softmax of the scores S over the keys where mask is True."""
     S = np.where(mask, S, -math.inf)
     top = S.max(axis=-1, keepdims=True)
     E = np.exp(S - np.where(np.isfinite(top), top, 0))

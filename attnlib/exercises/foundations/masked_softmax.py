@@ -2,13 +2,13 @@
 
 write · ★★ · 12 min · 01-foundations/9-softmax-in-finite-precision · after foundations.softmax
 
-Write the softmax over the places where `mask` is True. Hidden places get exactly zero, and a query that may
+Write the softmax over the entries where `mask` is True. Hidden entries get exactly zero, and a query that may
 look nowhere gets a row of zeros.
 
 1. Which score has weight zero after the exponential?
 2. Hide the scores first, then take the maximum. What is the maximum of a row in which all scores are
    hidden?
-3. Put minus infinity at the hidden places. Where a row's maximum is not finite, subtract 0; where its sum
+3. Put minus infinity at the hidden entries. Where a row's maximum is not finite, subtract 0; where its sum
    is 0, divide by 1.
 
 exp(-inf) is exactly 0, so a hidden key takes no part, whatever its score. Only a row without any visible
@@ -25,7 +25,7 @@ from attnlib.reference import ops
 
 
 def masked_softmax(S, mask):
-    """Softmax over the last axis, among the places where mask is True; zero elsewhere."""
+    """Softmax over the last axis, among the entries where mask is True; zero elsewhere."""
     S = np.where(mask, S, -math.inf)
     top = S.max(axis=-1, keepdims=True)
     E = np.exp(S - np.where(np.isfinite(top), top, 0))
@@ -77,7 +77,7 @@ MISTAKES = (
     Mistake("nan on a row with nothing to look at", "A query that may look nowhere has the maximum -inf, and -inf - "
         "(-inf) is nan. It should get zeros.",
         {"np.where(np.isfinite(top), top, 0)": "top"}, {"np.where(total > 0, total, 1)": "total"}),
-    Mistake("inverted mask", "True means: may look. Here the True places were hidden.",
+    Mistake("inverted mask", "True means: may look. Here the True entries were hidden.",
         {"np.where(mask, S, -math.inf)": "np.where(mask, -math.inf, S)"}),
     Mistake("mask after the softmax", "The hidden keys still took their share of the sum, so the rest does not sum to "
         "one. Hide the scores before the exponential.",

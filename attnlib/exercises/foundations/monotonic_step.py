@@ -92,14 +92,14 @@ MISTAKES = (
     Mistake("never goes on", "This is the probability of standing there and stopping at once; the reader may also "
         "come from the left.", {"reach[..., j] += (1 - p[..., j - 1]) * reach[..., j - 1]": "pass"}),
     Mistake("going on with the wrong key's probability", "To come to a key, the reader must have gone on from the key "
-        "before it; whether it stops at this one is asked afterwards.", {"1 - p[..., j - 1]": "1 - p[..., j]"}),
+        "before it; whether it stops at this one is decided afterwards.", {"1 - p[..., j - 1]": "1 - p[..., j]"}),
     Mistake("always goes on", "Here the reader passes each key whether it stops there or not, so it can stop more "
         "than once.", {"(1 - p[..., j - 1]) * reach": "reach"}),
     Mistake("goes on where it stopped", "The reader goes on where it did not stop: with probability 1 - p, not p.",
         {"(1 - p[..., j - 1])": "p[..., j - 1]"}),
     Mistake("starts at the first key again", "This reader always begins on the left; a monotonic one goes on from "
         "where it was.", {"reach = before.copy()": "reach = np.zeros_like(before)\n    reach[..., 0] = 1"}),
-    Mistake("may not stay", "The reader may stop at the key where it stands; here it moves on before it asks.",
+    Mistake("may not stay", "The reader may stop at the key where it stands; here it moves on before it decides.",
         {"return p * reach":
              "reach[..., 1:] = (reach - before)[..., 1:]\n    reach[..., 0] = 0\n    return p * reach"}),
     Mistake("the last stop is missing", "These are the probabilities of coming to each key; it still has to stop "

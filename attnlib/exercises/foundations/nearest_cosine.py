@@ -11,7 +11,7 @@ largest cosine, as an array of n integers.
    the argmax of each row.
 
 Between unit vectors the nearest by distance is the nearest by angle too, since the squared distance is 2 -
-2 cos. Without the division, long vectors are everybody's neighbours.
+2 cos. Without the division, long vectors are neighbours of all.
 """
 
 import numpy as np
@@ -68,7 +68,7 @@ MISTAKES = (
     Mistake("dot products, not cosines", "Here long vectors win whatever their direction: divide by the lengths.",
         {"X / np.sqrt((X * X).sum(axis=-1, keepdims=True))": "X"}),
     Mistake("nearest by distance", "The ends of these two vectors are near each other, which also depends on their "
-        "lengths; the angle was asked for.",
+        "lengths; the angle was wanted.",
         lambda X: ( ((X[:, None] - X) ** 2).sum(axis=-1) + np.where(np.eye(len(X), dtype=bool), np.inf, 0)
             ).argmin(axis=-1)),
     Mistake("the furthest vector", "This is the vector with the smallest cosine, which points the other way.",

@@ -9,7 +9,7 @@ dot products as weights.
 
 1. What weight must a state of the filling have, and what must the others sum to?
 2. A score of minus infinity becomes a weight of zero, and the sum of the others is one by itself.
-3. Compare the places 0 to n - 1 with the lengths, put minus infinity where the place is too far, subtract the
+3. Compare the positions 0 to n - 1 with the lengths, put minus infinity where the position is too far, subtract the
    largest score that is left, and average H with the softmax.
 
 Setting the weights of the filling to zero afterwards is too late: they have had their share of the sum. This is the
@@ -81,7 +81,7 @@ MISTAKES = (
         {"S = np.where(np.arange(H.shape[1]) < lengths[:, None], S, -np.inf)\n    ": "",
          "P = E / E.sum(axis=1, keepdims=True)":
              "P = np.where(np.arange(H.shape[1]) < lengths[:, None], E / E.sum(axis=1, keepdims=True), 0)"}),
-    Mistake("one word too many", "The first state of the filling was read too. Places are counted from 0.",
+    Mistake("one word too many", "The first state of the filling was read too. Positions are counted from 0.",
         {"< lengths": "<= lengths"}),
     Mistake("one word too few", "The last real word was left out.",
         {"< lengths[:, None]": "< np.maximum(lengths[:, None] - 1, 1)"}),

@@ -32,7 +32,7 @@ MISTAKES = (
     Mistake("the share stands outside the root", "The zeros lower the variance, so their share belongs under the root.",
         math.sqrt(D_K) * SHARE),
     Mistake("the spread of one product", "That is the standard deviation of one product, and of what is left after "
-        "dividing by √d_k = 16. Asked for is the dot product itself, a sum of 256 products.", math.sqrt(SHARE)),
+        "dividing by √d_k = 16. The dot product itself is wanted, a sum of 256 products.", math.sqrt(SHARE)),
     Mistake("the zeros counted, not the others", "One in four products is not zero, not three in four.",
         math.sqrt(D_K * (1 - SHARE))),
 )  # fmt: skip

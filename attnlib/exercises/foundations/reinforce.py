@@ -13,7 +13,7 @@ with `baseline`, one number, taken from each reward.
 3. A one-hot row for the drawn key, minus the softmax of the row; all of it times how much the reward
    exceeds the baseline.
 
-The estimate asks only for the reward of the key that was drawn. A baseline changes no mean, because one-hot
+The estimate needs only the reward of the key that was drawn. A baseline changes no mean, because one-hot
 minus P has mean zero; it can change the variance a great deal.
 """
 

@@ -67,8 +67,8 @@ MISTAKES = (
         {"/ E.sum(axis=-1, keepdims=True)": ""}),
     Mistake("sign of the scores turned", "The largest score got the smallest weight: somewhere the sign is turned.",
         {"S - S.max(axis=-1, keepdims=True)": "S.min(axis=-1, keepdims=True) - S"}),
-    Mistake("sigmoid in place of softmax", "Each number was squashed by itself. A softmax weighs the scores of a row "
-        "against each other.", sigmoid),
+    Mistake("sigmoid in place of softmax", "Each number went through the sigmoid by itself. A softmax weighs the "
+        "scores of a row against each other.", sigmoid),
     Mistake("scores changed in place", "`-=` writes into the caller's array, whose scores are then lost. Make a new "
         "array.",
         {"E = np.exp(S - S.max(axis=-1, keepdims=True))": "S -= S.max(axis=-1, keepdims=True)\n    E = np.exp(S)"}),

@@ -8,7 +8,7 @@ softmax weights had multiplied V. Let autograd compute it, through one array of 
 forwards.
 
 1. `detach()` gives the same numbers as a constant, with no way back. Which sum of a constant and P has the
-   numbers of the constant and the slope of P?
+   numbers of the constant and the derivative of P?
 2. Add to the one-hot rows something whose value is zero and whose derivative by P is one.
 3. One-hot rows, plus the softmax weights, minus a detached copy of the same weights; multiply that with V,
    and ask `torch.autograd.grad` for the derivative by a copy of S that requires it.
@@ -78,7 +78,7 @@ MISTAKES = (
     Mistake("one-hot times P", "Only the drawn key keeps its weight, and that weight is less than one.",
         {"hit + P - P.detach()": "hit * P"}),
     Mistake("only the drawn key answers", "The output is right, but going back, only the drawn weight was seen; every "
-        "key's weight has a slope here.", {"hit + P - P.detach()": "hit + hit * (P - P.detach())"}),
+        "key's weight has a derivative here.", {"hit + P - P.detach()": "hit + hit * (P - P.detach())"}),
     Mistake("the largest weight, not the draw", "The key of the largest weight was taken; `index` says which key was "
         "drawn.", {"one_hot(index,": "one_hot(P.argmax(dim=-1),"}),
     Mistake("the softmax is missing on the way back", "This is the gradient by the weights; the scores lie before the "

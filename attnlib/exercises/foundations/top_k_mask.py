@@ -80,7 +80,7 @@ MISTAKES = (
     Mistake("only scores above the k-th", "The k-th largest itself belongs to the k largest.",
         lambda S, k: np.sort(S, axis=-1)[..., [-k]] < S),
     Mistake("of equal scores the last ones count", "The number is right, but of equal scores the first ones were "
-        "asked for.", {'np.argsort(-S, axis=-1, kind="stable")': 'np.argsort(S, axis=-1, kind="stable")[..., ::-1]'}),
+        "wanted.", {'np.argsort(-S, axis=-1, kind="stable")': 'np.argsort(S, axis=-1, kind="stable")[..., ::-1]'}),
     Mistake("the smallest scores", "These are the k smallest; sorting goes upwards unless the scores are negated.",
         {"argsort(-S": "argsort(S"}),
     Mistake("positions taken for ranks", "`argsort` tells which key is first, second, and so on. It does not tell "

@@ -27,8 +27,8 @@ PROOF = r"""1. $\mathbb{E}[q \cdot q] = \sum_i \mathbb{E}[q_i^2] = d_k$, since m
    $\sqrt{d_k}$, and the word's own weight goes to one. ∎"""
 RUBRIC = (
     "I showed that the mean is d_k, from the mean square of one entry.",
-    "I said why the variances of the terms add up here.",
+    "I explained why the variances of the terms add up here.",
     "I computed the variance of one term from the fourth moment.",
-    "I divided by the root and said that the mean still grows while the spread stays.",
+    "I divided by the root and noted that the mean still grows while the spread stays.",
     "I compared with a stranger's score and concluded that the own weight goes to one.",
 )

@@ -2,8 +2,8 @@ r"""A large table of few numbers
 
 predict · ★★ · 5 min · 03-multi-head/4-a-circuit · after multi-head.rank-proof
 
-GPT-2 small has 50,257 tokens, vectors of 768 numbers, and heads that are 64 wide. The table of who asks for what
-through two heads, $\mathbf{C}_{QK}$, has a row and a column for each token. How large can its rank be at most?
+GPT-2 small has 50,257 tokens, vectors of 768 numbers, and heads that are 64 wide. The table of which token attends to
+which through two heads, $\mathbf{C}_{QK}$, has a row and a column for each token. How large can its rank be at most?
 
 1. The table is a product of matrices. Which sizes do they have, one after the other?
 2. The rank of a product is at most the smallest width that everything has to pass.
@@ -24,7 +24,7 @@ def answer():
 
 
 MISTAKES = (
-    Mistake("the width of the model", "The embedding is 768 wide, but what comes behind it is narrower.", 768),
+    Mistake("the width of the model", "The embedding is 768 wide, but what comes after it is narrower.", 768),
     Mistake("both widths added", "A product passes one width after the other; the smallest counts, not the sum.", 128),
     Mistake("both widths multiplied", "The rank of a product is at most the smallest width on its way.", 64 * 64),
     Mistake("the vocabulary", "The table has as many rows, but they are all made of far fewer numbers.", 50257),

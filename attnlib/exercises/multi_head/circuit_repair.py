@@ -3,16 +3,16 @@
 repair · ★★ · 12 min · 03-multi-head/4-a-circuit
 
 Two heads with weights of zero and one should complete a pattern: `tokens` are whole numbers from 1 up, and the
-result is for each place the token that stood behind the latest earlier occurrence of its own. Where there is none,
-a place repeats its own token. As it stands it always repeats the token itself. Two things are wrong: an order, and
+result is for each position the token that came after the latest earlier occurrence of its own. Where there is none,
+a position repeats its own token. As it stands it always repeats the token itself. Two things are wrong: an order, and
 which occurrence.
 
 1. Write down for `[5, 8, 5]` what each head writes, in the order in which they run.
 2. What does the second head have to read that only the first one can have written?
 3. The head that looks back comes first. Then try a token that has stood twice before, with different followers.
 
-The head that asks who stood before can only hear an answer if it has been given. Each head by itself did its job:
-a circuit is heads *and* their order.
+The head that needs the token before each key finds it only if another head has written it. Each head by itself did its
+job: a circuit is heads *and* their order.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ from attnlib.exercises.engine.model import Mistake
 
 
 def complete(tokens):
-    """For each place the token behind the latest earlier occurrence of its own, or else its own token."""
+    """For each position the token after the latest earlier occurrence of its own, or else its own token."""
     n = len(tokens)
     before, say = np.zeros(n, dtype=int), np.array(tokens)
 
@@ -69,15 +69,15 @@ def cases(rng):
 GIVEN = ("nothing was fetched", "the earliest occurrence")
 VARIANTS = (by_memory, in_matrices)
 MISTAKES = (
-    Mistake("nothing was fetched", "Each place says its own token. Whoever asks who stood before hears nothing until "
-        "somebody has written it, and among the tokens themselves finds only itself.",
+    Mistake("nothing was fetched", "Each position repeats its own token. The token before a key can be found only "
+        "once a head has written it; among the tokens themselves a token finds only itself.",
         {"(look_back, find)": "(find, look_back)"},
         {"say[i] = tokens[places[-1]]": "say[i] = before[places[-1]]"},
         {"before[j] == tokens[i]": "tokens[j] == tokens[i]"}),
-    Mistake("the earliest occurrence", "It fetched from behind the earliest occurrence. The latest is asked for.",
+    Mistake("the earliest occurrence", "It fetched from after the earliest occurrence. The latest is wanted.",
         {"places[-1]": "places[0]"}),
-    Mistake("not at its own place", "If a token stands twice in a row, the place behind the first is the second "
-        "itself.", {"range(i + 1)": "range(i)"}),
-    Mistake("one place too far", "It fetched from the place behind the one that was found.",
+    Mistake("not at its own position", "If a token stands twice in a row, the position after the first is the "
+        "second itself.", {"range(i + 1)": "range(i)"}),
+    Mistake("one position too far", "It fetched from the position after the one that was found.",
         {"tokens[places[-1]]": "tokens[min(places[-1] + 1, n - 1)]"}),
 )  # fmt: skip

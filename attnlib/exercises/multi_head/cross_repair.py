@@ -2,7 +2,7 @@
 
 repair · ★★ · 10 min · 03-multi-head/5-heads-at-work · after self-attention.two-sources
 
-X (m, d) is the translation so far, which asks; source (n, d) is read. The function should
+X (m, d) is the translation so far, which has the queries; source (n, d) is read. The function should
 be multi-head cross-attention, and translates fluently whatever the source says. Repair its two bugs.
 
 1. Change the source. Which of queries, keys and values move, and which should?
@@ -61,7 +61,7 @@ MISTAKES = (
         {"heads(source @ W_K)": "heads(X @ W_K)"}),
     Mistake("scaled by √d_model", "A head's score adds up d / h products: its own width counts.",
         {"math.sqrt(Q.shape[-1])": "math.sqrt(X.shape[-1])"}),
-    Mistake("merged without the transpose", "The heads were strung together without changing places with the tokens.",
+    Mistake("merged without the transpose", "The heads were strung together without being exchanged with the tokens.",
         {"(P @ V).swapaxes(0, 1)": "(P @ V)"}),
     Mistake("√d_k is missing", "The scores were not scaled.", {"/ math.sqrt(Q.shape[-1])": ""}),
 )  # fmt: skip

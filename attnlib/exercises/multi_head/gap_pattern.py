@@ -2,15 +2,16 @@
 
 write · ★★ · 12 min · 03-multi-head/4-a-circuit · after multi-head.circuit-repair
 
-Now the pattern has a gap: after "A x B" comes, later, "A y", and B is to be said, whatever x and y are. So the head
-at a place has to look where the token *two* before that place is the token *one* before its own. For the tokens (n)
-return its weights (n, n): even over all such places up to its own, and a row of zeros where there is none.
+Now the pattern has a gap: after "A x B" comes, later, "A y", and B is to be predicted, whatever x and y are. So the
+head at a position has to look where the token *two* before that position is the token *one* before its own. For the
+tokens (n) return its weights (n, n): even over all such positions up to its own, and a row of zeros where there is
+none.
 
 1. For i = 5, which token is "A"? For which j is tokens[j - 2] the same?
-2. Compare all pairs at once: one axis for those who ask, one for those who are asked.
-3. Places 0 and 1 have nobody two before, place 0 nobody one before. Then j <= i, and divide each row by its sum.
+2. Compare all pairs at once: one axis for the queries, one for the keys.
+3. Positions 0 and 1 have no token two before, position 0 none one before. Then j <= i, and divide each row by its sum.
 
-Each token needs one more thing written by a first layer: who stood two before. What the second layer asks for is
+Each token needs one more thing written by a first layer: the token two before. What the second layer needs is
 now itself something that a first layer wrote: queries are composed here as well as keys.
 """
 
@@ -20,7 +21,7 @@ from attnlib.exercises.engine.model import Mistake
 
 
 def gap_weights(tokens):
-    """The weights (n, n) of a head that looks where the token two before is the one before its own place."""
+    """The weights (n, n) of a head that looks where the token two before is the one before its own position."""
     n = len(tokens)
     match = np.zeros((n, n))
     match[1:, 2:] = tokens[:-1, None] == tokens[None, :-2]
@@ -47,7 +48,7 @@ def with_indices(tokens):
 def cases(rng):
     return {
         "A x B, then A y": (np.array([5, 1, 8, 3, 5, 2]),),
-        "two places to look at": (np.array([4, 1, 7, 4, 2, 9, 4, 3]),),
+        "two positions to attend to": (np.array([4, 1, 7, 4, 2, 9, 4, 3]),),
         "nothing to find": (np.array([1, 2, 3, 4]),),
         "the same all the time": (np.array([6, 6, 6, 6, 6]),),
         "a long text": (rng.integers(4, size=13),),
@@ -56,21 +57,21 @@ def cases(rng):
 
 VARIANTS = (place_by_place, with_indices)
 MISTAKES = (
-    Mistake("no gap", 'These are the weights for "A B ... A": one before the key is compared with the asking token '
-        "itself.",
+    Mistake("no gap", 'These are the weights for "A B ... A": one before the key is compared with the token of '
+        "the query.",
         {"match[1:, 2:] = tokens[:-1, None] == tokens[None, :-2]":
              "match[:, 1:] = tokens[:, None] == tokens[None, :-1]"}),
-    Mistake("asks with its own token", "The token at the place itself is y, which may be anything. The one before it "
+    Mistake("compares its own token", "The token at the position itself is y, which may be anything. The one before it "
         "is A.", {"match[1:, 2:] = tokens[:-1, None]": "match[:, 2:] = tokens[:, None]"}),
-    Mistake("one before the key", "B stands two behind A: the token two before has to be the same.",
+    Mistake("one before the key", "B comes two after A: the token two before has to be the same.",
         {"match[1:, 2:] = tokens[:-1, None] == tokens[None, :-2]":
              "match[1:, 1:] = tokens[:-1, None] == tokens[None, :-1]"}),
-    Mistake("two before both", "It compared the token two before with the token two before. Of the place that asks, "
-        "the one before counts.", {"match[1:, 2:] = tokens[:-1, None] ==": "match[2:, 2:] = tokens[:-2, None] =="}),
-    Mistake("looks ahead", "A place may look at itself and at what came before it.",
+    Mistake("two before both", "It compared the token two before with the token two before. Of the query, "
+        "the token before counts.", {"match[1:, 2:] = tokens[:-1, None] ==": "match[2:, 2:] = tokens[:-2, None] =="}),
+    Mistake("looks ahead", "A position may attend to itself and to what came before it.",
         {"match = np.tril(match)": "match = match"}),
-    Mistake("not at its own place", 'In "A A B" the place of B is one that fits, also for B itself.',
+    Mistake("not at its own position", 'In "A A B" the position of B is one that fits, also for B itself.',
         {"np.tril(match)": "np.tril(match, k=-1)"}),
-    Mistake("not shared out", "The rows do not sum to one: the weight is shared evenly among the places that fit.",
+    Mistake("not shared out", "The rows do not sum to one: the weight is shared evenly among the positions that fit.",
         {"return match / np.maximum(match.sum(axis=1, keepdims=True), 1)": "return match"}),
 )  # fmt: skip

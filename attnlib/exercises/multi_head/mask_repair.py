@@ -7,7 +7,7 @@ mask, which holds for all its heads. Whenever b equals h the function runs, and 
 
 1. Scores are (b, h, n, n). Against which axis does the first axis of the mask stand?
 2. NumPy lines axes up from the right. The mask needs an axis for the heads.
-3. One bug is that axis; the other is which places keep their scores.
+3. One bug is that axis; the other is which entries keep their scores.
 
 Broadcasting lines up from the right: (b, n, n) against (b, h, n, n) pairs sequences with heads. It fails
 with an error only where the numbers differ, so test with b ≠ h.

@@ -48,7 +48,7 @@ GIVEN = ("merged without the transpose",)
 VARIANTS = (merge_by_concatenation, {"O.swapaxes(-3, -2)": "np.moveaxis(O, -3, -2)"})
 MISTAKES = (
     Mistake("merged without the transpose", "Rows of one head were strung together: a row mixes tokens. Tokens and "
-        "heads must change places first.", {"O.swapaxes(-3, -2).reshape": "O.reshape"}),
+        "heads must be exchanged first.", {"O.swapaxes(-3, -2).reshape": "O.reshape"}),
     Mistake("the heads are interleaved", "First come all numbers of head 0, then those of head 1. Here their first "
         "numbers came first.", {"O.swapaxes(-3, -2)": "np.moveaxis(O, -3, -1)"}),
     Mistake("the last head first", "Head 0 gets the first columns.", {"O.swapaxes": "O[..., ::-1, :, :].swapaxes"}),

@@ -11,8 +11,8 @@ most?
 3. What would the same count give there?
 
 Something always comes out on top. Eight heads of random parameters have eight nearly even rows, each with a largest
-number somewhere, and mostly not at the same place. What training has changed is how *much* the first offset gets, and
-this the report does not say.
+number somewhere, and mostly not at the same position. What training has changed is how *much* the first offset gets,
+and this the report does not say.
 """
 
 from attnlib.exercises.engine.model import Mistake

@@ -2,17 +2,17 @@
 
 write · ★★ · 15 min · 03-multi-head/4-a-circuit · after multi-head.gap-pattern
 
-A text was spoiled, and a later head no longer looks at place `where`. X (n, d) is the stream of the spoiled text
-before that head, in which `bad` (h, n, d), what each of h earlier heads wrote at each place, is contained. In the whole
-text they had written `clean` (h, n, d). The later head asks with q (d_k), its keys are X W_K, and it scores as usual,
-divided by the root of d_k; every place may be looked at. Put back one head at one place at a time: return the weight on
-`where`, (h, n). `softmax` is there.
+A text was spoiled, and a later head no longer attends to position `where`. X (n, d) is the stream of the spoiled text
+before that head, in which `bad` (h, n, d), what each of h earlier heads wrote at each position, is contained. In the
+whole text they had written `clean` (h, n, d). The later head has the query q (d_k), its keys are X W_K, and it scores
+as usual, divided by the root of d_k; every position is visible. Put back one head at one position at a time: return
+the weight on `where`, (h, n). `softmax` is there.
 
-1. What is in the stream at place i once head k says there what it said in the whole text?
+1. What is in the stream at position i once head k writes there what it wrote in the whole text?
 2. Only one row of the stream changes, so only one score does.
-3. The stream is a sum: take `bad[k, i]` away, add `clean[k, i]`, and leave all other places as they are.
+3. The stream is a sum: take `bad[k, i]` away, add `clean[k, i]`, and leave all other positions as they are.
 
-One number for each head and place is a map of where a piece of information lies. Try it on a trained model
+One number for each head and position is a map of where a piece of information lies. Try it on a trained model
 before you believe a picture of weights.
 """
 
@@ -26,7 +26,7 @@ from attnlib.exercises.kit.given import softmax
 
 
 def patched_weight(X, clean, bad, q, W_K, where):
-    """(h, n): the later head's weight on `where`, with what one head wrote at one place put back."""
+    """(h, n): the later head's weight on `where`, with what one head wrote at one position put back."""
     h, n, _ = clean.shape
     found = np.empty((h, n))
     for k in range(h):
@@ -55,8 +55,8 @@ def cases(rng):
         return *drawn(rng, (n, d), (h, n, d), (h, n, d), d_k, (d, d_k)), where
 
     return {
-        "two heads, three places": case(2, 3, 4, 2, 1),
-        "more heads than places": case(5, 3, 2, 3, 0),
+        "two heads, three positions": case(2, 3, 4, 2, 1),
+        "more heads than positions": case(5, 3, 2, 3, 0),
         "one head": case(1, 4, 3, 2, 3),
         "all sizes equal": case(3, 3, 3, 3, 2),
     }
@@ -66,18 +66,18 @@ VARIANTS = (one_score_at_a_time, all_at_once)
 MISTAKES = (
     Mistake("the change of the weight", "This is by how much the weight changes. The weight itself is wanted.",
         {"    return found": "    return found - softmax(X @ W_K @ q / math.sqrt(len(q)))[where]"}),
-    Mistake("added on top", "What the head had said in the spoiled text is still in the stream: it is replaced, not "
+    Mistake("added on top", "What the head had written in the spoiled text is still in the stream: it is replaced, not "
         "added to.", {"- bad[k, i]": ""}),
-    Mistake("taken out only", "What was said in the spoiled text is gone, but nothing was put in its place.",
+    Mistake("taken out only", "What was written in the spoiled text is gone, but nothing was put instead.",
         {"+ clean[k, i] - bad[k, i]": "- bad[k, i]"}),
     Mistake("the wrong way round", "What was clean was taken away, and what was bad added.",
         {"+ clean[k, i] - bad[k, i]": "- clean[k, i] + bad[k, i]"}),
-    Mistake("at all places at once", "One head at *one* place is put back at a time.",
+    Mistake("at all positions at once", "One head at *one* position is put back at a time.",
         {"stream[i] = stream[i] + clean[k, i] - bad[k, i]": "stream = stream + clean[k] - bad[k]"}),
-    Mistake("all heads at once", "*One* head at one place is put back at a time.",
+    Mistake("all heads at once", "*One* head at one position is put back at a time.",
         {"clean[k, i] - bad[k, i]": "clean[:, i].sum(axis=0) - bad[:, i].sum(axis=0)"}),
     Mistake("√d_k is missing", "The scores were not divided by the root of d_k.", {"/ math.sqrt(len(q))": ""}),
-    Mistake("the weight of the place that was patched", "The weight on `where` is asked for, wherever the vector was "
+    Mistake("the weight of the position that was patched", "The weight on `where` is wanted, wherever the vector was "
         "put back.", {"[where]": "[i]"}),
     Mistake("earlier ones stay", "Each time the spoiled text is the start: what was put back before must be gone "
         "again.", {"stream = X.copy()": "stream = X if k == i == 0 else stream"}),

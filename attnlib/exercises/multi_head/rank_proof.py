@@ -27,7 +27,7 @@ PROOF = r"""Write $(PXM)_{ia} = \sum_{j, b} P_{ij} M_{ba} X_{jb}$.
    one-to-one on it, so $U V^\top$ has rank two.
 4. A table of rank two is no table of rank at most one. Hence no single $P, M$ gives the same map. ∎
 
-Nothing was said about spans: for one $X$ and one row, a single head may well give the same vector. It is the map for
+Nothing was proved about spans: for one $X$ and one row, a single head may well give the same vector. It is the map for
 all $X$ that differs."""
 RUBRIC = (
     "I wrote the map by its coefficients and arranged them in a table.",

@@ -11,7 +11,7 @@ n, d).
 3. Repeat along the axis of the heads, n_heads / n_kv times each.
 
 Copying is for reading; fast code lets the query heads of a group read the same memory. The trained model
-decides the order: tiling in place of repeating runs, with every head asking a stranger's keys.
+decides the order: tiling in place of repeating runs, with every head reading another group's keys.
 """
 
 import numpy as np
@@ -52,7 +52,7 @@ VARIANTS = (
 )  # fmt: skip
 MISTAKES = (
     Mistake("the tokens were repeated", "The axis of the heads is the third from the end.", {"axis=-3)": "axis=-2)"}),
-    Mistake("everybody reads the first key head", "Each group has its own key head.",
+    Mistake("every head reads the first key head", "Each group has its own key head.",
         {"np.repeat(K,": "np.repeat(K[..., :1, :, :] + 0 * K,"}),
     Mistake("divided by the size of the group", "A key is shared, not split: each query head reads it whole.",
         {"return np.repeat": "return K.shape[-3] / n_heads * np.repeat"}),

@@ -1,8 +1,8 @@
-"""A slope is not a fall
+"""A derivative is not a drop
 
 prove · ★★ · 15 min · 03-multi-head/5-heads-at-work
 
-Let $L(g)$ be the loss with the gate $g$ on one head. Show that for small changes of the gate the slope
+Let $L(g)$ be the loss with the gate $g$ on one head. Show that for small changes of the gate the derivative
 $L'(1)$ predicts the change of the loss, and give an example with squared error in which $L'(1) = 0$
 although removing the head hurts.
 
@@ -18,16 +18,15 @@ PROOF = r"""1. $Y(g) = Y_0 + g H$, where $H$ is the head's part and $Y_0$ the ot
 2. Let $L(g) = \tfrac{1}{2} \lVert Y_0 + g H - T \rVert^2$ for a target $T$. Then
    $L'(g) = \langle Y_0 + g H - T, H \rangle$, and $L$ is a parabola in $g$ with curvature $\lVert H \rVert^2$.
 3. Choose $T = Y_0 + H$, a network that is exactly right. Then $L(1) = 0$ and $L'(1) = 0$, but
-   $L(0) = \tfrac{1}{2} \lVert H \rVert^2 > 0$ unless the head does nothing. The slope calls the head useless, and
+   $L(0) = \tfrac{1}{2} \lVert H \rVert^2 > 0$ unless the head does nothing. The derivative calls the head useless, and
    removing it costs as much as the head is large.
 4. In general $L(0) - L(1) = -L'(1) + \tfrac{1}{2} \lVert H \rVert^2$ here: the first term is what the gradient says,
    the second is what it leaves out. A network at a minimum has a small first term for every head. ∎
 
-This is why importance by gradient takes absolute values over single examples before it averages: slopes of single
+This is why importance by gradient takes absolute values over single examples before it averages: derivatives of single
 examples need not vanish where their mean does."""
 RUBRIC = (
-    "I expanded the loss in the gate and named the slope.",
-    "I gave a concrete case in which the slope is zero and the head matters.",
+    "I expanded the loss in the gate and named the derivative.",
+    "I gave a concrete case in which the derivative is zero and the head matters.",
     "I computed the loss without the head in it.",
-    "I said why trained networks are close to this case.",
 )

@@ -50,7 +50,7 @@ def cases(rng):
 
     return {
         "three heads of two": case(6, 2, 0, 1),
-        "two heads change places": case(4, 1, 0),
+        "two heads exchanged": case(4, 1, 0),
         "heads of width one": case(4, 3, 0, 2, 1),
         "four heads of three": case(12, 1, 3, 0, 2),
         "nothing moves": case(6, 0, 1),
@@ -60,11 +60,11 @@ def cases(rng):
 RETURNS = ("W_Q", "W_K", "W_V", "W_O")
 VARIANTS = (by_blocks, by_reshape)
 MISTAKES = (
-    Mistake("W_O was left as it is", "The heads changed places, but W_O still meets them in the old order: the layer "
+    Mistake("W_O was left as it is", "The heads were exchanged, but W_O still meets them in the old order: the layer "
         "computes something else.", {"W_O[columns]": "W_O"}),
     Mistake("the columns of W_O were moved", "W_O meets the heads with its rows. Its columns are the numbers of the "
         "output.", {"W_O[columns]": "W_O[:, columns]"}),
-    Mistake("the order was turned round", "Here the old head k went to place order[k]. Asked for is the layer whose "
+    Mistake("the order was turned round", "Here the old head k went to position order[k]. Wanted is the layer whose "
         "head k is the old head order[k].", {"np.array(order)[:, None]": "np.argsort(order)[:, None]"}),
     Mistake("W_O in the opposite order", "The rows of W_O move as the heads do, not back.",
         {"W_O[columns]": "W_O[np.argsort(columns)]"}),

@@ -3,10 +3,10 @@
 predict · ★ · 4 min · 03-multi-head/1-why-several-heads
 
 A symbol is a one-hot vector of 10 numbers. One head with fixed weights gives 0.6 to the left neighbour and 0.4
-to the right one and brings home the weighted mean. Somebody who may compute anything with this mean says which symbol
+to the right one and returns the weighted mean. A reader may compute anything with this mean and names which symbol
 stood on the left and which on the right. How often are both right, as a number between 0 and 1?
 
-1. Write the mean down for the symbols 3 and 7. Which two numbers are in it, and at which places?
+1. Write the mean down for the symbols 3 and 7. Which two numbers are in it, and at which positions?
 2. And for 7 and 3?
 3. What is there if both symbols are the same?
 
@@ -32,10 +32,10 @@ def answer():
 MISTAKES = (
     Mistake("a guess from a bag", "That holds for equal shares, where the mean of 3 and 7 is that of 7 and 3. Here "
         "they differ.", (1 + 1 / SYMBOLS) / 2),
-    Mistake("equal symbols only", "Equal symbols are the easy case. Look at the two numbers in the mean if they "
+    Mistake("equal symbols only", "Equal symbols are the easy case. Look at the two numbers of the mean if they "
         "differ.", 1 / SYMBOLS),
     Mistake("the larger share", "The share is how much of a symbol arrives, not how often it is recognised.", LEFT),
-    Mistake("one of the two", "Both are in the mean, and the shares tell which is which.", 0.5),
+    Mistake("one of the two", "Both are part of the mean, and the shares tell which is which.", 0.5),
     Mistake("both shares", "The product of the shares has no meaning here: the mean is one vector, and nothing is "
         "drawn at random.", LEFT * RIGHT),
 )  # fmt: skip

@@ -1,12 +1,12 @@
-"""Which bill was that?
+"""Which memory was that?
 
 predict · ★ · 4 min · 03-multi-head/3-memory
 
-Somebody trains a model of 32 heads with the plain program, which keeps all its weights of attention. To have
+A team trains a model of 32 heads with the plain program, which keeps all its weights of attention. To have
 room for texts three times as long, the 32 heads now share the keys and values of 8. The long texts come in. By
 which factor does the memory of the weights of attention change? (1 would be: it stays as it was.)
 
-1. Which of the two bills is paid in training?
+1. Which of the two kinds of memory does training need?
 2. Is there a g in it?
 3. How does it grow with the length of a text?
 

@@ -10,7 +10,7 @@ return the gradient by b, of 2n - 1 numbers, for j - i = -(n - 1), ..., n - 1.
 2. First go back through the softmax, row by row. Then add up along each diagonal.
 3. dS is P times (dP less its mean with the weights P, row by row); for each offset the trace of that diagonal of dS.
 
-Every parameter that is used in many places gets a sum over them. Because each row of dS sums to zero, the numbers of
+Every parameter that is used many times gets a sum over them. Because each row of dS sums to zero, the numbers of
 this gradient do, too: a constant added to all of b changes nothing.
 """
 

@@ -1,4 +1,4 @@
-r"""What two biases leave behind
+r"""What two biases leave
 
 write · ★★ · 12 min · 02-self-attention/1-a-sequence-attends-to-itself
 
@@ -10,7 +10,7 @@ of each pair comes a number of the *key* alone. Return M (d_model, d_model) and 
 2. A term that is the same for all keys of a row changes no weight.
 3. Two terms are left: the product of the two maps, and the bias of the *queries* with the mapped key.
 
-So the bias of the keys changes nothing at all, and that of the queries makes some keys popular with everybody. What
+So the bias of the keys changes nothing at all, and that of the queries makes some keys popular with every query. What
 a trained head's `b_K` holds is what it started with.
 """
 

@@ -11,7 +11,7 @@ of the mean row less the mean of the entropies. (Natural logarithms; 0 log 0 cou
 3. The entropy of P.mean(axis=0), less the mean over texts of the entropies.
 
 It is never negative, and zero only if all texts give one row. A head that looks at *content* blurs in a mean, a head
-that looks at places does not: the figure alone cannot tell a head that looks everywhere from one that looks at one
+that looks at positions does not: the figure alone cannot tell a head that looks everywhere from one that looks at one
 word, each time another.
 """
 

@@ -28,5 +28,5 @@ RUBRIC = (
     "I showed that no term is negative, and when each is zero.",
     "I compared H with log n using that the weights sum to one.",
     "I used log x ≤ x - 1 (or concavity) with its case of equality.",
-    "I said when each bound is attained.",
+    "I stated when each bound is attained.",
 )

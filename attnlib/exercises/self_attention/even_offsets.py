@@ -6,8 +6,8 @@ A causal head of a trained model puts 0.3 of all its weight on the token before 
 local. Make the control: the shares that a head with *even* weights over everything it may see has at the distances
 0, 1, ..., n - 1 (distance: query minus key), in texts of n tokens. They sum to one.
 
-1. The query at place i (from 0) sees i + 1 keys. Which weight has each, and how far back do they reach?
-2. At a distance o you find one key for each query from place o on.
+1. The query at position i (from 0) sees i + 1 keys. Which weight has each, and how far back do they reach?
+2. At a distance o you find one key for each query from position o on.
 3. Make the table of even weights, add up each diagonal below the main one, and divide by the number of queries.
 
 In texts of 12 tokens such a head has 0.26 at distance 0 and 0.18 at distance 1: nearly half of its weight is
@@ -44,16 +44,17 @@ def by_loops(n):
 
 VARIANTS = (by_table, by_loops)
 MISTAKES = (
-    Mistake("even over all tokens", "Hidden keys get nothing: the query at place i shares its weight among i + 1 keys.",
+    Mistake("even over all tokens", "Hidden keys get nothing: the query at position i shares its weight among i + 1 "
+        "keys.",
         lambda n: np.arange(n, 0, -1) / n**2),
     Mistake("all distances alike", "A far distance occurs for few queries only, and those have many keys to share "
         "among.", lambda n: np.ones(n) / n),
     Mistake("not divided by the number of queries", "The shares sum to n. They were to sum to one.",
         {"[::-1] / n\n": "[::-1]\n"}),
-    Mistake("as many places as there are", "These are the shares of the allowed *places*, each counted once. A place "
+    Mistake("each pair counts once", "These are the shares of the allowed *pairs*, each counted once. A pair "
         "in an early row has more weight than one in a late row.", lambda n: 2 * np.arange(n, 0, -1) / (n * (n + 1))),
-    Mistake("the mean of each diagonal", "Each distance was divided by how often it occurs. Asked for was its share "
+    Mistake("the mean of each diagonal", "Each distance was divided by how often it occurs. Wanted was its share "
         "of all weight.", {"[::-1] / n\n": "[::-1] / np.arange(n, 0, -1)\n"}),
-    Mistake("one key too few", "The query at place i also sees itself: i + 1 keys.",
+    Mistake("one key too few", "The query at position i also sees itself: i + 1 keys.",
         {"1 / np.arange(1, n + 1)": "1 / np.maximum(np.arange(n), 1)"}),
 )  # fmt: skip

@@ -2,12 +2,12 @@
 
 write · ★★ · 15 min · 02-self-attention/7-waiting-and-distance
 
-Each output of a convolution layer reads `kernel` inputs: its own place and the kernel - 1 places before it,
-or, dilated, every kernel^l-th place in layer l = 0, 1, 2, ... How many layers does it take until the last
+Each output of a convolution layer reads `kernel` inputs: its own position and the kernel - 1 positions before it,
+or, dilated, every kernel^l-th position in layer l = 0, 1, 2, ... How many layers does it take until the last
 of `length` outputs can depend on the first input? (One self-attention layer does it for any length.)
 
-1. One layer with kernel 3 reaches back two places. And two layers?
-2. Undilated, each layer adds the same number of places. Dilated, layer l adds kernel^l times as many.
+1. One layer with kernel 3 reaches back two positions. And two layers?
+2. Undilated, each layer adds the same number of positions. Dilated, layer l adds kernel^l times as many.
 3. Undilated: the distance, length - 1, divided by kernel - 1, rounded up. Dilated: let the reach grow in a
    loop until it is as large as the length.
 
@@ -69,11 +69,11 @@ def cases(rng):
 
 VARIANTS = (by_walking, {"math.ceil((length - 1) / (kernel - 1))": "-(-(length - 1) // (kernel - 1))"})
 MISTAKES = (
-    Mistake("each layer reaches back a whole kernel", "One of the places that a kernel reads is its own: it reaches "
+    Mistake("each layer reaches back a whole kernel", "One of the positions that a kernel reads is its own: it reaches "
         "back kernel - 1.",
         {"(length - 1) / (kernel - 1)": "(length - 1) / kernel"},
         {"(length - 1) / (kernel - 1)": "(length - 1) / kernel", "(kernel - 1) * kernel": "kernel * kernel"}),
-    Mistake("one place too many", "From the last to the first of `length` places the distance is length - 1.",
+    Mistake("one position too many", "From the last to the first of `length` positions the distance is length - 1.",
         {"(length - 1) / (kernel - 1)": "length / (kernel - 1)"}),
     Mistake("rounded down", "What is left of the distance takes one more layer.",
         {"math.ceil((length - 1) / (kernel - 1))": "(length - 1) // (kernel - 1)"}),
@@ -81,12 +81,12 @@ MISTAKES = (
         "can come out a hair too large, and rounding up makes a whole layer of it. Count with integers.",
         {"while reach < length": "while layers < math.ceil(math.log(length) / math.log(kernel))"}),
     Mistake("dilation was ignored", "Dilated layers reach farther and farther back.", {"if not dilated": "if True"}),
-    Mistake("always dilated", "Without dilation each layer adds the same number of places.",
+    Mistake("always dilated", "Without dilation each layer adds the same number of positions.",
         {"if not dilated": "if False"}),
     Mistake("dilated by the layer's number", "The step of layer l is kernel^l, not l + 1 or 2^l.",
         {"kernel**layers": "(layers + 1)"}, {"kernel**layers": "2**layers"}),
-    Mistake("its own place was forgotten", "Before any layer an output reaches one place: its own. The reach starts "
-        "with 1.", {"layers, reach = 0, 1": "layers, reach = 0, 0"}),
+    Mistake("its own position was forgotten", "Before any layer an output reaches one position: its own. The reach "
+        "starts with 1.", {"layers, reach = 0, 1": "layers, reach = 0, 0"}),
     Mistake("the first layer is dilated already", "Layer 0 reads neighbours: its step is kernel^0, which is 1.",
         {"kernel**layers": "kernel ** (layers + 1)"}),
 )  # fmt: skip

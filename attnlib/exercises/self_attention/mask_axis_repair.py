@@ -7,7 +7,7 @@ This function ran for weeks on batches where the sizes agreed. Repair both bugs.
 
 1. Change the value of a padded token. Does the output of a real one move?
 2. The scores are (b, m, n). Which axis does `real` speak about, and where must its new axis go?
-3. One bug is the place of the new axis; the other is what a hidden score becomes before the exponential.
+3. One bug is the position of the new axis; the other is what a hidden score becomes before the exponential.
 
 Broadcasting never complains when sizes agree by chance. Test masks with b, m and n all different.
 """

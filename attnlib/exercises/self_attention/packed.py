@@ -2,11 +2,11 @@
 
 write · ★★ · 8 min · 02-self-attention/3-masks
 
-To waste no padding, texts are packed one behind the other into one row of n tokens; text (n,) says for each token
+To waste no padding, texts are packed one after the other into one row of n tokens; text (n,) says for each token
 which text it is from. No token may see another text or its own future. Return the mask (n, n), True where a query may
 look.
 
-1. Two conditions have to hold at once. Which of them is about places, and which about texts?
+1. Two conditions have to hold at once. Which of them is about positions, and which about texts?
 2. Row i is a query and column j a key: compare the texts of i and of j.
 3. Where the two texts are equal and j is not later than i.
 
@@ -57,7 +57,7 @@ MISTAKES = (
         "the others are.", {"text[:, None] == text": "text[:, None] >= text"}),
     Mistake("it may not see itself", "The diagonal is hidden. A token may look at itself: it has read itself.",
         {"np.tri(n, dtype=bool)": "np.tri(n, k=-1, dtype=bool)"}),
-    Mistake("an additive mask", "This mask is to be added to scores. Asked for was a boolean one.",
+    Mistake("an additive mask", "This mask is to be added to scores. Wanted was a boolean one.",
         {"return (text[:, None] == text) & np.tri(n, dtype=bool)":
              "return np.where((text[:, None] == text) & np.tri(n, dtype=bool), 0.0, -np.inf)"}),
 )  # fmt: skip

@@ -73,7 +73,7 @@ MISTAKES = (
     Mistake("started with one layer", "No layer is needed for a token to reach itself: the diagonal is 0, whatever "
         "`reads` says there.", {"np.eye(n, dtype=bool)": "reads", "range(n + 1)": "range(1, n + 1)"}),
     Mistake("stopped too early", "The longest shortest way among n tokens takes n - 1 layers.",
-        {"range(n + 1)": "range(n // 2)"}),
+        {"range(n + 1)": "range(n // 2)"}, {"range(n + 1)": "range(n - 1)"}),
     Mistake("zero where there is no way", "What is never reached was given 0, which is the distance of a token to "
         "itself.", {"return steps": "return np.maximum(steps, 0)"}),
     Mistake("only one layer was tried", "What takes two layers or more was not found.", {"range(n + 1)": "range(2)"}),

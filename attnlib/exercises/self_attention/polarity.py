@@ -56,13 +56,13 @@ MISTAKES = (
     Mistake("a bias counts as hidden", "A number below zero, or not equal to zero, only makes a key less or more "
         "likely. Minus infinity hides.",
         {"mask > -math.inf": "mask >= 0"}, {"mask > -math.inf": "mask == 0"}),
-    Mistake("the additive mask is inverted", "Minus infinity hides, so those places are False.",
+    Mistake("the additive mask is inverted", "Minus infinity hides, so those entries are False.",
         {"mask > -math.inf": "mask == -math.inf"}),
     Mistake("True still means hidden", "This kind has to be turned round.", {"return ~mask": "return mask"}),
     Mistake("the right mask was turned", 'True already meant "may look" there.', {"return mask\n": "return ~mask\n"}),
     Mistake("zero hides", "As a boolean every number but 0 is True, minus infinity too, and the zeros that allow a "
         "look are False.", {"mask > -math.inf": "mask != 0"}),
-    Mistake("a factor, not a boolean", "exp turns minus infinity into 0 and a bias into a factor. Asked for is True "
+    Mistake("a factor, not a boolean", "exp turns minus infinity into 0 and a bias into a factor. Wanted is True "
         "or False.", {"mask > -math.inf": "np.exp(mask)"}),
     Mistake("hidden where the number is positive", "Only minus infinity hides; a positive number makes a key more "
         "likely.", {"mask > -math.inf": "mask <= 0"}),

@@ -24,7 +24,7 @@ def answer():
 
 WITHIN = 0.06
 MISTAKES = (
-    Mistake("quadratic", "Only the mixing is quadratic, and at 512 tokens it is a tenth of the bill.", 4),
+    Mistake("quadratic", "Only the mixing is quadratic, and at 512 tokens it is a tenth of the cost.", 4),
     Mistake("linear", "The projections and the feed-forward network double, and the mixing becomes four times as much.",
         2),
     Mistake("without the feed-forward network", "That is attention alone. The block has a feed-forward network of 8 n "

@@ -1,4 +1,4 @@
-"""Everything said twice
+"""Everything given twice
 
 predict · ★ · 4 min · 02-self-attention/2-permutation
 
@@ -9,8 +9,8 @@ in a row, eight words. What becomes of the output of the first word?
 2. The sum below the fraction doubles. What happens to the sum above it?
 3. Each weight is halved, and each value comes twice.
 
-The layer is a function of a bag in which it counts *shares*, not pieces. One word said twice moves the others, because
-its share grows; everything said twice moves nobody.
+The layer is a function of a bag in which it counts *shares*, not pieces. One word given twice moves the others, because
+its share grows; everything given twice moves no word.
 """
 
 from attnlib.exercises.engine.model import Mistake

@@ -26,7 +26,7 @@ CHOICES = CHOICES
 MISTAKES = (
     Mistake("where the window is full", "From there on each word has 256 scores and no more. What do they cost, "
         "beside its four projections?", CHOICES[0]),
-    Mistake("as without a window", "That is where the square takes over if everybody looks at everybody. Here no word "
+    Mistake("as without a window", "That is where the square takes over if all look at all. Here no word "
         "has more than 256 scores.", CHOICES[1]),
     Mistake("the window shifts the crossing", "Both costs grow with n now, so their ratio stays what it is.",
         CHOICES[2]),

@@ -2,7 +2,7 @@ r"""A start of zeros
 
 predict · ★★ · 5 min · 02-self-attention/5-gradients-by-hand
 
-To begin without any bias, somebody sets $W_Q$ and $W_K$ of a layer to zero and draws $W_V$ at random. The layer is
+To begin without any bias, a programmer sets $W_Q$ and $W_K$ of a layer to zero and draws $W_V$ at random. The layer is
 then trained by gradient descent, and the task needs words that are far apart. What do its weights look like after a
 thousand steps?
 
@@ -19,7 +19,7 @@ from attnlib.exercises.engine.model import Mistake
 CHOICES = (
     "as after any other start, a little later",
     "even, as at the start",
-    "all weight on one word, the same for everybody",
+    "all weight on one word, the same for all",
     "nan",
 )
 

@@ -2,7 +2,7 @@
 
 repair · ★★★ · 15 min · 02-self-attention/8-slopes-and-saturation · after self-attention.bias-gradient
 
-A formula in print gives the derivative by the queries as V times the transposed weights over √d_k. Somebody
+A formula in print gives the derivative by the queries as V times the transposed weights over √d_k. A programmer
 tried to save it, and this is how far it came. Repair it; its result must have the shape of Q.
 
 1. Which array must a gradient by the queries contain, since a score is a query times a key?
@@ -11,7 +11,7 @@ tried to save it, and this is how far it came. Repair it; its result must have t
 3. Go back in steps: output, weights, scores, queries. Two of the steps are wrong.
 
 The printed product contains neither the keys nor the softmax, and its shape is that of a gradient only by
-accident. Asking for the shape first would have caught it.
+accident. A look at the shape first would have caught it.
 """
 
 import math
@@ -61,9 +61,10 @@ MISTAKES = (
         "the weights.", {"dS @ K": "P @ K"}),
     Mistake("the plain mean, not the weighted one", "What the softmax subtracts is the mean of dP with the weights P.",
         {"(P * dP).sum(axis=-1, keepdims=True)": "dP.mean(axis=-1, keepdims=True)"}),
-    Mistake("√d_k counted twice", "The scores have the factor 1 / √d_k once, and so has the way back.",
+    Mistake("√d_k counted twice", "The scores have the factor 1 / √d_k once, and so has the backward pass.",
         {"return scale *": "return scale**2 *"}),
-    Mistake("√d_k is missing", "The factor of the forward is missing on the way back.", {"return scale *": "return"}),
+    Mistake("√d_k is missing", "The factor of the forward is missing in the backward pass.",
+        {"return scale *": "return"}),
     Mistake("the queries in place of the keys", "That is a product of the kind that gives the gradient by the keys.",
         {"dS @ K": "dS.swapaxes(-1, -2) @ Q"}),
     Mistake("V is not transposed", "It runs only where the sizes agree.", {"V.swapaxes(-1, -2)": "V"}),

@@ -2,13 +2,13 @@
 
 write · ★ · 6 min · 02-self-attention/2-permutation
 
-Someone shuffled the tokens, Y = f(X[order]), so row i of Y belongs to token order[i]. Return the rows of Y
+A test shuffled the tokens, Y = f(X[order]), so row i of Y belongs to token order[i]. Return the rows of Y
 in the tokens' own order. (For an equivariant f this is f(X).)
 
-1. Take order = [1, 2, 0] and follow row 0 of Y: to which place does it belong?
+1. Take order = [1, 2, 0] and follow row 0 of Y: to which position does it belong?
 2. Applying `order` once more moves everything on, which is right only for permutations that undo
    themselves.
-3. Make an empty array of the same shape, and write the rows of Y into it at the places that `order` names.
+3. Make an empty array of the same shape, and write the rows of Y into it at the positions that `order` names.
 
 Indexing on the left of an assignment undoes indexing on the right. The permutation matrix says it too: it
 is orthogonal, so its transpose is its inverse.
@@ -21,7 +21,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def put_back(Y, order):
-    """Y[i] belongs to token order[i]; put each row back in its place."""
+    """Y[i] belongs to token order[i]; put each row back where it was."""
     X = np.empty_like(Y)
     X[order] = Y
     return X

@@ -45,7 +45,8 @@ MISTAKES = (
         {"X.T @ both": "X.T @ dK"}),
     Mistake("W only as the map of the values", "W made the keys, too: what arrives at them also reaches W.",
         {"X.T @ both": "X.T @ dV"}),
-    Mistake("the road of the keys is missing", "X decides who looks at its words: dK goes back through W as dV does.",
+    Mistake("the road of the keys is missing", "X decides which queries attend to its words: dK goes back through W "
+        "as dV does.",
         {"+ both @ W.T": "+ dV @ W.T"}),
     Mistake("the road of the values is missing", "X decides what the others see: dV goes back through W as dK does.",
         {"+ both @ W.T": "+ dK @ W.T"}),

@@ -41,11 +41,11 @@ VARIANTS = (
     {"return P @ V": "return P[:, np.argsort(order)] @ V[np.argsort(order)]"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("the values stayed where they were", "The keys moved, the values did not: each weight went to somebody "
-        "else's value.", {"V = V[order]\n": "\n"}),
+    Mistake("the values stayed where they were", "The keys moved, the values did not: each weight went to another "
+        "token's value.", {"V = V[order]\n": "\n"}),
     Mistake("the values came in reverse", "The values were taken in the reverse of the order of their keys.",
         {"V = V[order]": "V = V[order[::-1]]"}),
     Mistake("√d_k is missing", "The scores were not divided by √d_k.", {"/ np.sqrt(Q.shape[1])": ""}),
-    Mistake("normalised over the queries", "Here each key hands out a total weight of one. Each query should get a "
+    Mistake("normalised over the queries", "Here each key gives a total weight of one. Each query should get a "
         "total of one.", {"softmax(Q @ K.T / np.sqrt(Q.shape[1]))": "softmax(K @ Q.T / np.sqrt(Q.shape[1])).T"}),
 )  # fmt: skip

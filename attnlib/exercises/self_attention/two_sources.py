@@ -7,10 +7,10 @@ set of maps: W_Q (d_model, d_k), W_K (d, d_k), W_V (d, d_v). Each word has one w
 sources together. `softmax(S)` over the last axis is there. Return (m, d_v).
 
 1. Whose scores compete in one softmax?
-2. For a word that asks, n_a + n_b words are there to be read. Does it matter where they come from?
+2. For the query of a word, n_a + n_b words are there to be read. Does it matter where they come from?
 3. Put one source below the other before keys and values are made.
 
-Attention reads a bag of keys and values; where they come from is nobody's business. Retrieved documents, a
+Attention reads a bag of keys and values; where they come from does not matter. Retrieved documents, a
 translation's source and its own past words, cached keys: all of them are joined like this.
 """
 

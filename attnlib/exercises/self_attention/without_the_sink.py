@@ -68,7 +68,7 @@ MISTAKES = (
         {"/ math.log(i)": ""}),
     Mistake("the wrong row", "The diagonal was cut off: a token sees itself.",
         {"P[i, 1 : i + 1] / P[i, 1 : i + 1].sum()": "P[i, 1:i] / P[i, 1:i].sum()"}),
-    Mistake("one minus the evenness", "This is how sure the rest is. Asked for was how even.",
+    Mistake("one minus the evenness", "This is how sure the rest is. Wanted was how even.",
         {"result[i] = -(rest * np.log(rest)).sum() / math.log(i)":
              "result[i] = 1 + (rest * np.log(rest)).sum() / math.log(i)"}),
 )  # fmt: skip
