@@ -14,7 +14,7 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
     4  The Transformer      reference.norm  .activations  .glu  .convolution  .positional  .transformer  .block  .depth
                             reference.decoder_block  .embedding  .sampling, and their twins in nn
                             models.config  .parts  .gpt  .encoder_decoder  .pretrained  .published, data.bpe  .pairs
-                            decode, beam, speculative
+                            decode, beam, speculative; js: the course's own model in a page
     5  Training             reference.losses  .drop, and their twins in nn
                             reference.optim  .matrix_optim  .schedules  .gpt
                             train.fit  .training  .callbacks  .held_out  .state  .checkpoint  .rows  .optim

@@ -99,7 +99,7 @@ def bits_a_byte(bits: int, rows: torch.Tensor, n_bytes: int) -> float:
     return nats / math.log(2) / n_bytes
 
 
-def of_eight_bits(every: int = 4) -> dict[str, str]:
+def of_eight_bits(every: int = 8) -> dict[str, str]:
     by = course_tokenizer()
     tokens = [n for _, text in stdlib.texts("held out") for n in by.encode(END) + by.encode_ordinary(text)]
     rows = torch.tensor([tokens[i : i + 257] for i in range(0, len(tokens) - 257, 256)][::every])

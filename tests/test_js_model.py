@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 import sys
 import unicodedata
 
@@ -15,12 +16,13 @@ from attnlib.data.results import load_result
 from attnlib.interpret.patch import patched_head
 from attnlib.js import marks as python_marks
 from attnlib.js.eight_bits import quantise_rows, read_safetensors, restored
-from attnlib.js.script import SIZES, model_file, model_source, packed
+from attnlib.js.script import SIZES, model_file, packed, page_script
 from attnlib.models.course import CONFIG, END, FOLDER, course_model, course_tokenizer
 from attnlib.nn import sampling
 
 PROMPTS = 50
 NEW = 60
+LARGEST = 40_000  # bytes of script, beside the style in it
 
 
 @pytest.fixture(scope="module")
@@ -304,5 +306,7 @@ def test_marks_are_the_same_in_both_languages(tmp_path):
             assert M.any() and not np.triu(M).any()
 
 
-def test_the_script_is_plain_and_needs_nothing():
-    assert "import" not in model_source() and "fetch(" not in model_source()
+def test_the_script_of_the_page_is_small_and_needs_nothing():
+    script, _, style = page_script().rpartition("document.head.append")
+    assert len(script.encode()) <= LARGEST and len(style.encode()) < 6_000
+    assert not re.search(r"\bimport\b|https?://(?!www\.w3\.org/2000/svg)", script)

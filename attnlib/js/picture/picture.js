@@ -67,7 +67,7 @@ const livePicture = async (root, ask) => {
   const parts = partSwitches(state, () => update());
   const input = make("input", { type: "file", accept: ".py,text/*" });
   input.addEventListener("change", () => input.files[0] && readFile(file, ask, input.files[0]));
-  const section = (title, ...children) => make("section", {}, make("h4", {}, title), ...children);
+  const section = (title, ...children) => make("section", {}, make("h3", {}, title), ...children);
   root.append(
     make("div", { class: "ig", role: "group", "aria-label": "The course's model, in this page" },
       area, make("div", { class: "ig-row" }, write, one, again, example.element), said, strip.box,
