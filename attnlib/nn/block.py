@@ -34,7 +34,8 @@ def _within(before: int, after: int, X: Tensor, n: int, mask: Tensor | None) -> 
     """Of the n positions that the mask allows, those near each of the last ones, which X are; (*b, h, m, n)."""
     near = window_mask(n, before, after, device=X.device)[n - X.shape[-2] :]
     near = near[(None,) * (X.dim() - 1)]  # with all axes it is read in one way, whatever the sizes are
-    return near if mask is None else near & mask_for_heads(mask, X.dim())
+    wide = mask_for_heads(mask, X.dim())
+    return near if wide is None else near & wide
 
 
 class BlockStack(nn.Module):
