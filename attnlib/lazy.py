@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are asked for: `from attnlib.nn import MultiHeadAttention`.
+"""Names of a package that are imported at their first use: `from attnlib.nn import MultiHeadAttention`.
 
 The one list of them is the package's `__init__.pyi`, which type checkers and editors read as well. So importing the
 package loads none of its modules.

@@ -130,10 +130,10 @@ def _fetched_after_a_yes(ask: Callable[[str], str]) -> Path | None:
             "y",
             "yes",
         )
-    except (EOFError, OSError, RuntimeError):  # nobody can answer: the cells run without a reader
+    except (EOFError, OSError, RuntimeError):  # no input: the cells run without a reader
         wanted = False
     if not wanted:
-        print("GPT-2 is not fetched. Run this cell again to be asked again.")
+        print("GPT-2 is not fetched. Run this cell again for the same question.")
         return None
     try:
         return fetch_gpt2(folder)

@@ -160,7 +160,8 @@ class MultiHeadAttention(nn.Module):
     def _head_outputs(self, given: Inputs) -> Float[Tensor, "*b h m d_v"]:
         Q, K, V = self._project(given)
         dropout = self.dropout if self.training else 0.0
-        Z = fused_attention(Q, K, V, _seen(given), given.bias, self.causal, dropout)  # eq-head
+        mask = None if given.mask is given.key_mask is None else _seen(given)
+        Z = fused_attention(Q, K, V, mask, given.bias, self.causal, dropout)  # eq-head
         return self.heads(Z)
 
     def _project(self, given: Inputs) -> tuple[Tensor, Tensor, Tensor]:
