@@ -1,4 +1,4 @@
-"""The course's own model in the built page: asked for by a button, used by mouse, keyboard and thumb, equal to PyTorch."""
+"""The course's own model in the built page: asked for by a button, used by mouse, keyboard and thumb, as PyTorch's."""
 
 import pytest
 import test_explorable_pages as explorables
