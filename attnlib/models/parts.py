@@ -38,7 +38,7 @@ def no_rotation(config: "ModelConfig") -> None:
 
 def rotation(config: "ModelConfig") -> Rotary:
     d_k = config.d_k or config.d_model // config.n_heads
-    return Rotary(d_k, context=config.context, base=config.base, layout=config.layout)
+    return Rotary(d_k, context=config.context, base=config.base, layout=config.layout or "")
 
 
 POSITIONS: dict[str, tuple[type[nn.Module], Part]] = {
