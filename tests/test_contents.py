@@ -67,11 +67,16 @@ def test_the_exercises_have_the_headings_of_the_chapters() -> None:
 
 # What a chapter.yml may not say: each plants a fault and sees it refused.
 
-GOOD = {"title": "X", "subject": "what.", "question": "Why?", "pages": {"1-a": "one.", "checked": None}}
+PAGE = {"subject": "One", "line": "one."}
+GOOD = {"title": "X", "subject": "what.", "question": "Why?", "pages": {"1-a": PAGE, "checked": None}}
 BROKEN = {
     "a key is missing": ({"title": "X"}, "it must have the keys"),
-    "a page is not listed": (GOOD | {"pages": {"1-a": "one."}}, "differing: {'checked'}"),
-    "a page does not exist": (GOOD | {"pages": GOOD["pages"] | {"2-b": ""}}, "differing: {'2-b'}"),
+    "a page is not listed": (GOOD | {"pages": {"1-a": PAGE}}, "differing: {'checked'}"),
+    "a page does not exist": (GOOD | {"pages": GOOD["pages"] | {"2-b": PAGE}}, "differing: {'2-b'}"),
+    "a page has no subject": (
+        GOOD | {"pages": {"1-a": {"line": "one."}, "checked": None}},
+        "its subject and its line.*see 1-a",
+    ),
 }
 
 
@@ -97,7 +102,7 @@ def test_pages_are_numbered_from_1_on_and_a_folder_is_called_by_a_number(tmp_pat
         chapters.chapter(planted(tmp_path, GOOD, "seven"))
     (tmp_path / "07-x" / "1-a.ipynb").rename(tmp_path / "07-x" / "2-a.ipynb")
     (tmp_path / "07-x" / "chapter.yml").write_text(
-        yaml.safe_dump(GOOD | {"pages": {"2-a": "one.", "checked": None}})
+        yaml.safe_dump(GOOD | {"pages": {"2-a": PAGE, "checked": None}})
     )
     with pytest.raises(chapters.ChapterError, match=r"number its pages from 1 on; got \[2\]"):
         chapters.chapter(tmp_path / "07-x" / "chapter.yml")
@@ -176,7 +181,7 @@ def test_a_chapter_with_a_question_a_page_and_an_exercise_is_announced(made: Mad
     folder, package = tree / "book" / NAME, tree / "attnlib" / "exercises" / "further_attention"
     shutil.copy2(BOOK / "05-training" / "2-steps.ipynb", folder / "1-why.ipynb")
     said = {"title": "Further Attention", "subject": "less of it.", "question": "What can be left out?"}
-    pages = {"1-why": "what it is for.", "checked": None}
+    pages = {"1-why": {"subject": "Further steps", "line": "what it is for."}, "checked": None}
     (folder / "chapter.yml").write_text(yaml.safe_dump(said | {"pages": pages}, sort_keys=False), "utf8")
     (package / "two.py").write_text("")
     written = {str(file.relative_to(tree)) for file in contents.write(tree)}
@@ -184,7 +189,7 @@ def test_a_chapter_with_a_question_a_page_and_an_exercise_is_announced(made: Mad
     assert f"{NUMBER}. *Further Attention*: What can be left out?\n" in (tree / "README.md").read_text("utf8")
     plan = (tree / "book" / "intro.ipynb").read_text("utf8")
     assert f"**Chapter {NUMBER}, Further Attention**: less of it.\\n" in plan
-    assert f"1. [Steps]({NAME}/1-why.ipynb): what it is for.\\n" in plan
+    assert f"1. [Steps]({NAME}/1-why.ipynb) · *Further steps*: what it is for.\\n" in plan
     assert registry.chapters(package.parent)["further-attention"] == f"{NUMBER} · Further Attention"
     assert contents.outdated(tree) == {}
 

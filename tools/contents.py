@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "book")]
 
-from _ext.chapters import Chapter, chapters  # noqa: E402  # pyright: ignore[reportMissingImports]
+from _ext.chapters import Chapter, Page, chapters  # noqa: E402  # pyright: ignore[reportMissingImports]
 from _ext.ledger import load  # noqa: E402  # pyright: ignore[reportMissingImports]
 from _ext.notebooks import notebooks  # noqa: E402  # pyright: ignore[reportMissingImports]
 
@@ -69,9 +69,9 @@ def plan(all_chapters: list[Chapter], book: Path) -> str:
     """What the introduction lists: the chapters and their numbered pages."""
     known = {one.page: one for one in notebooks(book)}
 
-    def line(i: int, page: str, said: str) -> str:
-        aside = ", a side road" if known[page].side_road else ""
-        return f"{i}. [{known[page].title}]({page}.ipynb){aside}: {said}\n"
+    def line(i: int, page: str, said: Page) -> str:
+        aside = " (a side road)" if known[page].side_road else ""
+        return f"{i}. [{known[page].title}]({page}.ipynb) · *{said.subject}*{aside}: {said.line}\n"
 
     def paragraph(one: Chapter) -> str:
         pages = [(page, said) for page, said in one.pages.items() if not page.startswith("checked")]

@@ -20,7 +20,7 @@ from setup_cell import TAGS, setup_text  # noqa: E402
 CHAPTER = """title: {title}
 subject: # a line for the introduction's plan
 question: # what the README asks; while it is empty, neither announces the chapter
-pages: # in order, each with its line in the introduction's plan
+pages: # in order; each numbered one has a subject, in the words of the field, and a line in the introduction's plan
   checked:
 """
 LEDGER = (

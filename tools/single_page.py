@@ -7,6 +7,7 @@ open. The solutions are at the end, and each exercise links to its own.
 
 import posixpath
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
@@ -16,6 +17,11 @@ from urllib.parse import urlsplit
 
 import yaml
 from bs4 import BeautifulSoup, Tag
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "book"))
+
+from _ext.chapters import with_subject  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 ON_SCREEN_ONLY = (
     "script, template, form, .headerlink, .copybtn, .ledger-tools, .page-foot, .enlarge, .start, #what-you-have-read, "
@@ -64,7 +70,12 @@ def assemble(root: Path, site: Path, address: str) -> list[str]:
     pages = contents(root)
     articles = {page: article(site, page, pages, address) for page in pages}
     titles = {page: articles[page].find(HEADINGS).get_text() for page in pages}  # type: ignore[union-attr]
-    front = BeautifulSoup(title_page(root, address) + table_of_contents(pages, titles), "html.parser")
+    subjects = {
+        page: text.get_text() for page in pages if (text := articles[page].find(class_="page-subject"))
+    }
+    front = BeautifulSoup(
+        title_page(root, address) + table_of_contents(pages, titles, subjects), "html.parser"
+    )
     asked = lead_elsewhere([(None, front), *((page.part, text) for page, text in articles.items())], pages)
     documents = [page_of(site, "", str(front))]
     for part in dict.fromkeys(page.part for page in pages):
@@ -186,13 +197,13 @@ def title_page(root: Path, address: str) -> str:
     )
 
 
-def table_of_contents(pages: list[Page], titles: dict[Page, str]) -> str:
+def table_of_contents(pages: list[Page], titles: dict[Page, str], subjects: dict[Page, str]) -> str:
     lines, part = [], ""
     for page in pages:
         if page.part != part:
             part = page.part
             lines.append(f'<li class="book-contents-part">{escape(part)}</li>')
-        entry = f'<a href="#{page.key}">{escape(titles[page])}</a>'
+        entry = f'<a href="#{page.key}">{escape(with_subject(titles[page], subjects.get(page, "")))}</a>'
         lines.append(f'<li>{entry}<span class="folio" data-of="{page.key}"></span></li>')
     return f'<nav class="book-contents" id="contents"><h1>Contents</h1><ol>{"".join(lines)}</ol></nav>\n'
 

@@ -3,8 +3,10 @@
     title: Training
     subject: how the numbers of a model become good ones.   its line in the introduction's plan
     question: How are the numbers of a model found?         its line in the README; while empty, neither lists it
-    pages:                                                  in order, each with its line in the plan
-      1-what-is-minimised: what the loss says in four units, and how low it can go.
+    pages:                                                  in order
+      1-what-is-minimised:
+        subject: Cross-entropy and perplexity               in the field's words, beside the page's title everywhere
+        line: what the loss says in four units.             its line in the introduction's plan
       checked:
 
 Beside it may stand `ledger.yml` (ledger.py), `subjects.yml` (search_data.py) and `search_questions.yml`
@@ -15,6 +17,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
@@ -27,6 +30,13 @@ class ChapterError(ValueError):
     """A chapter.yml that cannot be used; the message says which, why, and what to do."""
 
 
+class Page(NamedTuple):
+    """What a chapter.yml says of one of its notebooks; of a *Checked* one nothing."""
+
+    subject: str = ""
+    line: str = ""
+
+
 @dataclass(frozen=True)
 class Chapter:
     """One chapter: its folder, and what its chapter.yml says."""
@@ -35,7 +45,7 @@ class Chapter:
     title: str
     subject: str
     question: str
-    pages: Mapping[str, str]  # name of a notebook -> its line in the introduction's plan
+    pages: Mapping[str, Page]  # by the name of the notebook
 
     @property
     def number(self) -> int:
@@ -76,12 +86,37 @@ def chapter(file: Path) -> Chapter:
     said = yaml.safe_load(file.read_text("utf8")) or {}
     require(file, FOLDER.fullmatch(file.parent.name), "its folder must be called like 05-training")
     require(file, set(said) == KEYS, f"it must have the keys {', '.join(sorted(KEYS))}; got {sorted(said)}")
-    pages = {name: line or "" for name, line in said["pages"].items()}
+    for name, page in said["pages"].items():
+        rule = "say of each numbered page its subject and its line, of the others nothing"
+        require(
+            file,
+            set(page or ()) == (set(Page._fields) if name[0].isdigit() else set()),
+            f"{rule}; see {name}",
+        )
+    pages = {name: Page(**(page or {})) for name, page in said["pages"].items()}
     there = {notebook.stem for notebook in file.parent.glob("*.ipynb")}
     require(file, set(pages) == there, f"list each notebook of the folder; differing: {set(pages) ^ there}")
     numbers = [int(name.partition("-")[0]) for name in pages if name[0].isdigit()]
     require(file, numbers == list(range(1, len(numbers) + 1)), f"number its pages from 1 on; got {numbers}")
     return Chapter(file.parent, said["title"], said["subject"] or "", said["question"] or "", pages)
+
+
+def page_subjects(book: Path) -> dict[str, str]:
+    """The subject of each page that has one: `book/05-training/2-steps` -> `Optimisers: momentum, Adam`."""
+    named = [
+        (f"book/{one.folder.name}/{name}", page) for one in chapters(book) for name, page in one.pages.items()
+    ]
+    return {name: page.subject for name, page in named if page.subject}
+
+
+def with_subject(title: str, subject: str) -> str:
+    """A title with its subject, where there is room for one line only.
+
+    >>> with_subject("Where am I?", "Positional encodings"), with_subject("Steps", "Adam"), with_subject("Index", "")
+    ('Where am I? Positional encodings', 'Steps: Adam', 'Index')
+    """
+    end = "" if title.endswith("?") else ":"
+    return f"{title}{end} {subject}" if subject else title
 
 
 def require(file: Path, holds: object, rule: str) -> None:

@@ -1,4 +1,4 @@
-"""Numbers in the contents, the pages before and after, and side roads.
+"""Numbers and subjects in the contents, the pages before and after, and side roads.
 
 A notebook is a side road if its metadata say so, `"course": {"side_road": true}`: the contents set it apart, and a line
 at its top says that no other page needs it.
@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
-from .chapters import chapters, number
+from .chapters import chapters, number, page_subjects, with_subject
 from .notebooks import notebooks
 from .page_facts import pages
 
@@ -31,6 +31,11 @@ def chapter_title(app: Sphinx, page: str) -> str:
     folder = page.split("/")[-2] if "/" in page else page
     plain = re.sub(r"^\d+-", "", folder).replace("-", " ").capitalize()
     return app.course_chapters.get(number(page).split(".")[0], plain)  # type: ignore[attr-defined]
+
+
+def subject_of(app: Sphinx, page: str) -> str:
+    """The subject of a page in the field's words; empty where its chapter.yml says none."""
+    return app.course_subjects.get(page, "")  # type: ignore[attr-defined]
 
 
 def side_roads(book: Path) -> set[str]:
@@ -50,7 +55,8 @@ def numbered(app: Sphinx, html: str, here: str) -> str:
             return found[0]
         ids = " ".join(pages(app.env)[page].exercises) if page in pages(app.env) else ""
         road = ' <span class="side-road">side road</span>' if page in roads else ""
-        inside = f'<span class="nr">{number(page)}</span> <span class="name">{title}{road}</span>'
+        subject = f' <span class="subject">{escape(subject_of(app, page))}</span>'
+        inside = f'<span class="nr">{number(page)}</span> <span class="name">{title}{road}{subject}</span>'
         data = f'data-page="{escape(page)}" data-exercises="{ids}"'
         return f'<li class="toctree-l1{classes}" {data}><a class="{link}" href="{href}">{inside}</a></li>'
 
@@ -58,7 +64,7 @@ def numbered(app: Sphinx, html: str, here: str) -> str:
 
 
 def add_neighbours(app: Sphinx, page: str, template: str, context: dict[str, Any], document: object) -> None:
-    """Above the title the chapter and the number; below the text the pages before and after."""
+    """Above the title the chapter and the number, below it the subject; at the end the pages before and after."""
     for side, other in neighbours(app.env, page).items():
         if context.get(side):
             context[side] = context[side] | {"title": title_of(app, other, page)}
@@ -67,7 +73,11 @@ def add_neighbours(app: Sphinx, page: str, template: str, context: dict[str, Any
     eyebrow = f'<p class="eyebrow">{escape(chapter_title(app, page))} · {number(page)}</p>\n<h1>'
     if page in app.course_side_roads:  # type: ignore[attr-defined]
         eyebrow = '<p class="on-a-side-road">A side road: no other page needs this one.</p>\n' + eyebrow
-    context["body"] = context["body"].replace("<h1>", eyebrow, 1)
+    head = context["body"].replace("<h1>", eyebrow, 1)
+    if subject := subject_of(app, page):
+        head = head.replace("</h1>", f'</h1>\n<p class="page-subject">{escape(subject)}</p>', 1)
+        context["title"] = with_subject(context["title"], escape(subject))
+    context["body"] = head
 
 
 def neighbours(env: BuildEnvironment, page: str) -> dict[str, str]:
@@ -90,8 +100,9 @@ def read_chapters(app: Sphinx, config: Config) -> None:
     book = Path(app.srcdir) / "book"
     app.course_chapters = titles(book)  # type: ignore[attr-defined]
     app.course_side_roads = side_roads(book)  # type: ignore[attr-defined]
+    app.course_subjects = page_subjects(book)  # type: ignore[attr-defined]
     config["course_contents"] = repr(
-        (titles(book), sorted(side_roads(book)))
+        (titles(book), sorted(side_roads(book)), page_subjects(book))
     )  # when it changes, pages are written
 
 

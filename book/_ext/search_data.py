@@ -16,7 +16,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from .chapters import number
+from .chapters import number, page_subjects, with_subject
 from .exercises import ExerciseList
 from .ledger_pages import RowItem, RowList
 from .page_facts import Entry, facts_of
@@ -133,12 +133,12 @@ def subjects_of(book: Path) -> dict[str, list[str]]:
 
 def data(env: BuildEnvironment, book: Path) -> dict[str, Any]:
     order = sorted(env.all_docs)
-    subjects = subjects_of(book)
+    subjects, of_page = subjects_of(book), page_subjects(book)
     titles = [
         [
             page,
             number(page),
-            env.titles[page].astext(),
+            with_subject(env.titles[page].astext(), of_page.get(page, "")),
             "; ".join(subjects.get(page.removeprefix("book/"), ())),
         ]
         for page in order
