@@ -35,8 +35,8 @@ def readers(reading: Mapping[str, Any]) -> list[str]:
     >>> readers({"first": {"verdict": "TRUE, incomplete"}, "second": {"verdict": "SLIP"}})
     ['INCOMPLETE', 'INCOMPLETE']
     """
-    found = [reading[one]["verdict"] for one in ("first", "second") if one in reading]
-    return [WORDS.get(verdict, verdict) for verdict in found]
+    found: list[str] = [reading[one]["verdict"] for one in ("first", "second") if one in reading]
+    return [WORDS.get(verdict) or verdict for verdict in found]
 
 
 def unexplained(reading: Mapping[str, Any], verdict: str) -> str:
