@@ -36,11 +36,7 @@ def readers(reading: Mapping[str, Any]) -> list[str]:
     ['INCOMPLETE', 'INCOMPLETE']
     """
     found: list[str] = [reading[one]["verdict"] for one in ("first", "second") if one in reading]
-<<<<<<< HEAD
-    return [WORDS[verdict] if verdict in WORDS else verdict for verdict in found]
-=======
     return [WORDS.get(verdict) or verdict for verdict in found]
->>>>>>> verdicts
 
 
 def unexplained(reading: Mapping[str, Any], verdict: str) -> str:
