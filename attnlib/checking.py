@@ -189,6 +189,11 @@ class Call:
             str, tuple[Any, str, tuple[int, ...], Axes]
         ] = {}  # the name of a size: its value, and the array that it was read from
 
+    @property
+    def of_torch(self) -> bool:
+        """Whether the function takes tensors."""
+        return getattr(self.library, "__module__", "") == "torch"
+
     def has_shape(self, shape: Any) -> bool:
         """Whether an array before this one has that shape."""
         return any(tuple(shape) == one for _, one, *_ in self.arrays)
@@ -235,7 +240,8 @@ class Call:
 
     def _rank(self, name: str, shape: tuple[int, ...], axes: Axes) -> None:
         n, least = len(shape), min(one.least for one in (axes, *axes.more))
-        if any(size == 0 for axis, size in axes.parts(shape)[1:] if axis != "b"):  # a batch may be empty
+        fixed = [size for axis, size in axes.parts(shape)[1:] if axis != "b"]
+        if 0 in (fixed if self.of_torch else shape):  # a batch of tensors may be empty
             self.refuse(f"every axis must have at least one entry; got {name} {shape}.")
         if n < least or (n > len(axes.names) and not axes.batch):
             rule = f"needs {AXES[least]} or more," if axes.batch else "must be"

@@ -34,8 +34,6 @@ def refuse_where(bad: Any, who: str, rule: str, what: str, then: str = "") -> No
 
 def finite(who: str, name: str, array: Any) -> None:
     """No entry may be NaN or infinite: zero times NaN is NaN, so not even a mask would hide it."""
-    if 0 in array.shape:
-        return
     if not bool(
         abs(array).max() < math.inf
     ):  # one quick test for the usual case; a NaN makes the maximum NaN

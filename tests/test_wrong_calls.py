@@ -29,7 +29,7 @@ from attnlib.reference.transformer import NormParameters
 pytestmark = pytest.mark.bad_input
 SENTENCE = re.compile(r"[\w.]+: .+; got .+")
 SIZES = {  # two heads; what is not here has the size 2
-    "*b": (2,),
+    "*b": (6,),  # other than the number of heads: a mask would fit in two ways
     "m": 3,
     "n": 5,
     "T": 3,
@@ -190,7 +190,7 @@ def of_a_gpt(maker):
 
 
 def cache_of_a_gpt(maker):
-    return gpt.language_model(np.ones((2, 5), dtype=int), of_a_gpt(maker), 2)[1]
+    return gpt.language_model(np.ones((6, 5), dtype=int), of_a_gpt(maker), 2)[1]
 
 
 for name in ("all_arrays", "with_arrays", "language_model", "next_token_loss", "new_train_state"):

@@ -5,12 +5,15 @@ positions are encoded, which norm, which activation function, biases or none, ke
 """
 
 import math
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
+from attnlib import decode
 from attnlib.models.config import ModelConfig
 from attnlib.models.parts import last_norm_of, positions_of, stack_of
+from attnlib.models.saved import load_parameters, save_model, saved_config
 from attnlib.models.start import initialise
 from attnlib.nn.cache import KVCache
 from attnlib.nn.direct_calls import with_direct_calls
@@ -67,6 +70,39 @@ class GPT(nn.Module):
         kv_cache    what has been read already, and where the rest goes; by default an empty one
         """
         return Predictor(self, self.new_kv_cache() if kv_cache is None else kv_cache)
+
+    def generate(
+        self,
+        prefix: Int[Tensor, "b n"],
+        *,
+        max_new_tokens: int,
+        choose: decode.Choose = decode.greedy,
+        stop: decode.Stop = (),
+    ) -> Int[Tensor, "b k"]:
+        """The tokens that follow the prefix, without dropout; `attnlib.decode.sampler` draws them instead.
+
+        >>> model = GPT(ModelConfig(vocab=7, context=8, d_model=8, n_layers=1))
+        >>> model.generate(torch.tensor([[1, 2]]), max_new_tokens=3).shape
+        torch.Size([1, 3])
+        """
+        training = self.training
+        try:
+            return decode.tokens(
+                self.eval().predictor(), prefix, choose, max_new_tokens=max_new_tokens, stop=stop
+            )
+        finally:
+            self.train(training)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the parameters, one safetensors file, and the config beside it."""
+        save_model(self, folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "GPT":
+        """The model that `save` wrote, without dropout."""
+        model = cls(saved_config(folder))
+        load_parameters(model, folder)
+        return model.eval()
 
 
 class Predictor:
