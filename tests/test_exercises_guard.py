@@ -305,7 +305,7 @@ BREACHES = {
         "mistake 'slope' gives the solution away",
     ),
     "four mistakes, and none that is generated": (
-        code(solution=of_any, mistakes=OF_ANY),
+        code(solution=of_any, mistakes=OF_ANY, variants=(line, sum_first)),
         "at least 5 wrong answers must have a name, written or generated; got 4",
     ),
     "one variant": (code(variants=(sum_first,)), "at least 2 variants; got 1"),
@@ -418,8 +418,10 @@ def test_the_guard_catches_words_that_change(monkeypatch):
         "attnlib.exercises.engine.child_process.available", lambda needs: False
     )  # the law counts its calls
     unknown = Mistake("slope", "Steep.", {"2.0": "3.0"}, {"2.0 * x": "3.0 * x"})
-    twin = Mistake("steep", "Steep.", {"2.0 * x": "3.0 * x"})
-    planted = code(mistakes=(unknown, twin, *CODE["mistakes"][1:]), properties=(counting(),))
+    twins = [
+        Mistake(f"steep {i}", "Steep.", {"2.0 * x": "3.0 * x"}) for i in range(3)
+    ]  # too many to be named
+    planted = code(mistakes=(unknown, *twins, *CODE["mistakes"][1:]), properties=(counting(),))
     assert any("checking twice must give the same words" in text for text in violations(planted))
 
 

@@ -95,7 +95,7 @@ MASKED = {
         "nan on a row with nothing to look at|maximum over hidden scores",
     ),
     "plus one": (lambda S, mask: weights(S + mask), ""),
-    "uniform where empty": (uniform_where_empty, "equal weights for a row with nothing to look at"),
+    "uniform where empty": (uniform_where_empty, "a finite number in place of minus infinity"),
     "scores": (lambda S, mask: np.where(mask, S, -np.inf), ""),
     "-100": (
         lambda S, mask: weights(np.where(mask, S, S.dtype.type(-100))),
@@ -103,7 +103,7 @@ MASKED = {
     ),
     "-1e30": (
         lambda S, mask: weights(np.where(mask, S, S.dtype.type(-1e30))),
-        "equal weights for a row with nothing to look at",
+        "a finite number in place of minus infinity",
     ),
     "first mask": (lambda S, mask: weights(np.where(mask[0], S, -np.inf)), ""),
 }

@@ -91,17 +91,20 @@ class Naming:
             return Cause()
         fits = self.written_that_fit(answer)
         alone = [one for one in fits if len(one.mistakes) == 1]
-        # A generated mistake changes no argument, and shows itself in finite numbers.
-        if not alone and answer.tells_in_finite_numbers and not answer.changes_arguments:
+        # A generated mistake shows itself in finite numbers.
+        if not alone and answer.tells_in_finite_numbers and not answer.right:
             rivals = self.generated_that_fit(answer, further=not fits)
             if rivals:
                 return either(rivals)
-        mistakes = smallest(fits, answer.outcomes)
-        return Cause(mistakes) if mistakes else either(tuple(dict.fromkeys(one.mistakes[0] for one in alone)))
+        left = smallest(fits, answer.outcomes)
+        if len(left) > 1 and all(len(one.mistakes) == 1 for one in left):
+            return either(tuple(one.mistakes[0] for one in left))
+        return Cause(left[0].mistakes) if len(left) == 1 else Cause()
 
     def explain_by_written(self, answer: Compared) -> Cause:
         """The same by the mistakes of the exercise's file alone."""
-        return Cause(smallest(self.written_that_fit(answer), answer.outcomes))
+        left = smallest(self.written_that_fit(answer), answer.outcomes)
+        return Cause(left[0].mistakes) if len(left) == 1 else Cause()
 
     def written_that_fit(self, answer: Compared) -> list[Explanation]:
         """Written explanations that fit on all cases, or else single ones that fit wherever the answer ran."""
@@ -144,14 +147,14 @@ def strongest(fits: list[Explanation]) -> tuple[Generated, ...]:
     return tuple(one.mistakes[0] for one in [one for one in named if not one.weak] or named)
 
 
-def smallest(fits: list[Explanation], outcomes: Sequence[Outcome]) -> tuple[Named, ...]:
-    """Of written explanations that fit, the one that no other explains with less; none if two remain."""
+def smallest(fits: list[Explanation], outcomes: Sequence[Outcome]) -> list[Explanation]:
+    """Of written explanations that fit, those that no other explains with less."""
     changed = [outcome.changed for outcome in outcomes]
     exact = [one for one in fits if [outcome.changed for outcome in one.outcomes] == changed]
     harmless = [one for one in fits if not any(outcome.changed for outcome in one.outcomes)]
     fits = exact or harmless
     left = {one.names: one for one in fits if not any(other.names < one.names for other in fits)}
-    return next(iter(left.values())).mistakes if len(left) == 1 else ()
+    return list(left.values())
 
 
 @functools.cache

@@ -67,6 +67,9 @@ VARIANTS = (
     {"return P": "return np.float64(1) * P"},
 )  # fmt: skip
 MISTAKES = (
+    Mistake("normalised over the queries", "Here the weights of each key sum to one over the queries; those of each "
+        "query should, over the keys.",
+        {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=-2, keepdims=True)"}, {"axis=-1": "axis=-2"}),
     Mistake("√d_k is missing", "The scores are not divided by √d_k, so they spread wider the longer the vectors, and "
         "the weights become too sharp.", {"/ math.sqrt(Q.shape[-1])": ""}),
     Mistake("divided by d_k, not by its root", "The standard deviation of a dot product grows like √d_k; dividing by "

@@ -64,6 +64,9 @@ GIVEN = ("values projected with W_K", "root of the wrong dimension")
 LAWS = (laws.separate_batches(0, 1), laws.blind_to_order({1: -2}))
 VARIANTS = (layer_without_keys, {"return P @ V": "return (P @ source) @ W_V"})
 MISTAKES = (
+    Mistake("normalised over the queries", "Here the weights of each key sum to one over the queries; those of each "
+        "query should, over the keys.",
+        {"E.sum(axis=-1, keepdims=True)": "E.sum(axis=-2, keepdims=True)"}, {"axis=-1": "axis=-2"}),
     Mistake("values projected with W_K", "The values went through the map of the keys; they have their own, W_V.",
         {"source @ W_V": "source @ W_K"}),
     Mistake("the matrices are transposed", "Inputs are rows, so a matrix of parameters acts from the right, as it is.",

@@ -82,6 +82,8 @@ VARIANTS = (
     {"return P": "return np.float64(1) * P"},
 )  # fmt: skip
 MISTAKES = (
+    Mistake("normalised over the queries", "Here the weights of each key sum to one over the queries; those of each "
+        "query should, over the keys.", {"axis=-1": "axis=-2"}),
     Mistake("the mask acts after the softmax", "The hidden keys still took their share of the sum, so the weights "
         "that are left do not sum to one.",
         {"S = np.where(mask, S, -math.inf)\n    ": "",

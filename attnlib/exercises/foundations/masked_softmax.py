@@ -74,6 +74,8 @@ VARIANTS = (
     {"return E": "return np.float64(1) * E"},
 )  # fmt: skip
 MISTAKES = (
+    Mistake("normalised over the queries", "Here each column sums to one; each query (a row) should have weights that "
+        "sum to one.", {"axis=-1": "axis=-2"}),
     Mistake("nan on a row with nothing to look at", "A query that may look nowhere has the maximum -inf, and -inf - "
         "(-inf) is nan. It should get zeros.",
         {"np.where(np.isfinite(top), top, 0)": "top"}, {"np.where(total > 0, total, 1)": "total"}),

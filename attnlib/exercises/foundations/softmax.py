@@ -59,6 +59,10 @@ reference = ops.softmax
 LAWS = (laws.rows_sum_to_one, laws.never_negative, laws.unchanged_by_a_constant())
 VARIANTS = (via_log_sum_exp, row_by_row)
 MISTAKES = (
+    Mistake("wrong axis", "Here each column sums to one; each row should. The scores of one query lie along the last "
+        "axis.",
+        {"axis=-1": "axis=-2", "return": "if S.ndim < 2:\n        return E / E.sum()\n    return"},
+        {"axis=-1": "axis=0"}),
     Mistake("mean subtracted in place of the maximum", "Subtracting the mean cancels too, but the largest exponent "
         "can still overflow.", {"S.max(": "S.mean("}),
     Mistake("divided by the sum of the scores", "The denominator sums the raw scores; it should sum their "

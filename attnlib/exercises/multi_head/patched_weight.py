@@ -2,11 +2,11 @@
 
 write · ★★ · 15 min · 03-multi-head/4-a-circuit · after multi-head.gap-pattern
 
-A text was spoiled, and a later head no longer attends to position `where`. X (n, d) is the stream of the spoiled text
+A text was spoiled, and a later head no longer attends to position `target`. X (n, d) is the stream of the spoiled text
 before that head, in which `bad` (h, n, d), what each of h earlier heads wrote at each position, is contained. In the
 whole text they had written `clean` (h, n, d). The later head has the query q (d_k), its keys are X W_K, and it scores
 as usual, divided by the root of d_k; every position is visible. Put back one head at one position at a time: return
-the weight on `where`, (h, n). `softmax` is there.
+the weight on `target`, (h, n). `softmax` is there.
 
 1. What is in the stream at position i once head k writes there what it wrote in the whole text?
 2. Only one row of the stream changes, so only one score does.
@@ -25,34 +25,34 @@ from attnlib.exercises.kit.drawing import drawn
 from attnlib.exercises.kit.given import softmax
 
 
-def patched_weight(X, clean, bad, q, W_K, where):
-    """(h, n): the later head's weight on `where`, with what one head wrote at one position put back."""
+def patched_weight(X, clean, bad, q, W_K, target):
+    """(h, n): the later head's weight on `target`, with what one head wrote at one position put back."""
     h, n, _ = clean.shape
     found = np.empty((h, n))
     for k in range(h):
         for i in range(n):
             stream = X.copy()
             stream[i] = stream[i] + clean[k, i] - bad[k, i]
-            found[k, i] = softmax(stream @ W_K @ q / math.sqrt(len(q)))[where]
+            found[k, i] = softmax(stream @ W_K @ q / math.sqrt(len(q)))[target]
     return found
 
 
-def one_score_at_a_time(X, clean, bad, q, W_K, where):
+def one_score_at_a_time(X, clean, bad, q, W_K, target):
     ask = W_K @ q / math.sqrt(len(q))
     change = (clean - bad) @ ask
     S = X @ ask + change[..., None] * np.eye(len(X))
-    return softmax(S)[..., where]
+    return softmax(S)[..., target]
 
 
-def all_at_once(X, clean, bad, q, W_K, where):
+def all_at_once(X, clean, bad, q, W_K, target):
     n = len(X)
     streams = X + np.einsum("knd,nm->knmd", clean - bad, np.eye(n))
-    return softmax(np.einsum("knmd,de,e->knm", streams, W_K, q) / len(q) ** 0.5)[:, :, where]
+    return softmax(np.einsum("knmd,de,e->knm", streams, W_K, q) / len(q) ** 0.5)[:, :, target]
 
 
 def cases(rng):
-    def case(h, n, d, d_k, where):
-        return *drawn(rng, (n, d), (h, n, d), (h, n, d), d_k, (d, d_k)), where
+    def case(h, n, d, d_k, target):
+        return *drawn(rng, (n, d), (h, n, d), (h, n, d), d_k, (d, d_k)), target
 
     return {
         "two heads, three positions": case(2, 3, 4, 2, 1),
@@ -65,7 +65,7 @@ def cases(rng):
 VARIANTS = (one_score_at_a_time, all_at_once)
 MISTAKES = (
     Mistake("the change of the weight", "This is by how much the weight changes. The weight itself is wanted.",
-        {"    return found": "    return found - softmax(X @ W_K @ q / math.sqrt(len(q)))[where]"}),
+        {"    return found": "    return found - softmax(X @ W_K @ q / math.sqrt(len(q)))[target]"}),
     Mistake("added on top", "What the head had written in the spoiled text is still in the stream: it is replaced, not "
         "added to.", {"- bad[k, i]": ""}),
     Mistake("taken out only", "What was written in the spoiled text is gone, but nothing was put instead.",
@@ -77,8 +77,8 @@ MISTAKES = (
     Mistake("all heads at once", "*One* head at one position is put back at a time.",
         {"clean[k, i] - bad[k, i]": "clean[:, i].sum(axis=0) - bad[:, i].sum(axis=0)"}),
     Mistake("√d_k is missing", "The scores were not divided by the root of d_k.", {"/ math.sqrt(len(q))": ""}),
-    Mistake("the weight of the position that was patched", "The weight on `where` is wanted, wherever the vector was "
-        "put back.", {"[where]": "[i]"}),
+    Mistake("the weight of the position that was patched", "The weight on `target` is wanted, wherever the vector was "
+        "put back.", {"[target]": "[i]"}),
     Mistake("earlier ones stay", "Each time the spoiled text is the start: what was put back before must be gone "
         "again.", {"stream = X.copy()": "stream = X if k == i == 0 else stream"}),
 )  # fmt: skip

@@ -103,6 +103,8 @@ def cases(rng):
 
 VARIANTS = (pair_by_pair, the_last_that_moves_it)
 MISTAKES = (
+    Mistake("by tokens", "For each token this says how far before it a place sees it. Asked for is each place.",
+        {"return np.maximum(ahead.max(axis=0), 0)": "return np.maximum(ahead.max(axis=1), 0)"}),
     Mistake("both ways", "The distance counts in both directions here, so that looking back is counted, too.",
         {"token - place": "np.abs(token - place)"}),
     Mistake("every score must move", "One score that moves is enough.",

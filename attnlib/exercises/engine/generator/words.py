@@ -50,6 +50,7 @@ KIND_ONLY = re.compile(rf"\b(a|the) ({'|'.join(NOUNS)})\b|\bthe -?\d|^off by|ing
 OF_CODE = (  # names that are true of the code, and say little of the numbers
     "assigned, not added",
     "subtracted, not added",
+    "the maximum over another axis",  # often the axis of all reductions at once
     "the bound itself",
     "the other side",
     "everything inverted",
