@@ -1,4 +1,4 @@
-"""The two files of the page *Inside a GPT*: its script, and the model, which is asked for only when a reader wants it.
+"""The two files of the page *Inside a GPT*: its script, and the model, which is fetched only when a reader wants it.
 
 The model's file is one call, `courseModel({...})`, so that it also loads from a disk, where pages may not fetch. In it
 are the tokenizer, the sizes, and all numbers in base 64.
