@@ -39,7 +39,8 @@ def attention(Q, K, V, mask):
 def reference(Q, K, V, mask):
     from attnlib.nn.attention import scaled_dot_product_attention
 
-    return scaled_dot_product_attention(Q, K, V, mask)
+    wide = mask.expand(*Q.shape[:-2], *mask.shape[-2:])  # all axes, so that it can be read in one way
+    return scaled_dot_product_attention(Q, K, V, wide)
 
 
 def cases(rng):
