@@ -216,7 +216,7 @@ def of_three(x, y):
 
 
 def of_any(*both):
-    """A line."""
+    """A line, of code in which the generator finds nothing to edit; that of a lambda it does not read."""
     return line(*both)
 
 
@@ -305,7 +305,9 @@ BREACHES = {
         "mistake 'slope' gives the solution away",
     ),
     "four mistakes, and none that is generated": (
-        code(solution=of_any, mistakes=OF_ANY, variants=(line, sum_first)),
+        code(
+            solution=of_any, mistakes=OF_ANY, variants=(lambda x, y: line(x, y), lambda x, y: sum_first(x, y))
+        ),
         "at least 5 wrong answers must have a name, written or generated; got 4",
     ),
     "one variant": (code(variants=(sum_first,)), "at least 2 variants; got 1"),
