@@ -133,6 +133,7 @@ def shown(exercise: CodeExercise, failure: Failure) -> list[Part]:
 def shapes(arguments: tuple[Any, ...], names: list[str]) -> str:
     """The arguments of a case in short: name and shape, or the value where there is no shape.
 
+    >>> import numpy as np
     >>> shapes((np.zeros((2, 3)), 4), ["S", "k"])
     'S (2, 3), k = 4'
     """
