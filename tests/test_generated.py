@@ -145,10 +145,9 @@ def layers_with_heads(draw):
     matrices = [rng.uniform(-1, 1, size=shape).astype(dtype) for shape in shapes]
     biases = [rng.uniform(-1, 1, size=shape[1]).astype(dtype) for shape in shapes]
     inputs = [(size * rng.uniform(-1, 1, size=s)).astype(dtype) for s in [(b, m, d_q), (b, n, d_source)]]
-    shared = (
-        (m, n) if m != b else (1, m, n)
-    )  # with b queries (m, n) could also be read as (b, n), and is refused
-    mask = rng.random(draw(st.sampled_from([(b, m, n), shared, (b, 1, n), (b, h, m, n)]))) < 0.6
+    # Where sizes are equal a mask with fewer axes could be read in two ways, and is refused.
+    shared, each = (m, n) if m != b else (1, m, n), (b, m, n) if b != h else (b, 1, m, n)
+    mask = rng.random(draw(st.sampled_from([each, shared, (b, 1, n), (b, h, m, n)]))) < 0.6
     return inputs, MultiHeadParameters(*matrices, *(biases if draw(st.booleans()) else [])), h, groups, mask
 
 

@@ -117,6 +117,11 @@ def cases(rng):
         "too sure by little": sure(50, 4, 2.0, 0.4),
         "hardly better than chance": sure(60, 4, 5.0, 0.1),
         "all sizes equal": sure(11, 11, 4.0, 0.6),
+        "second by little": (
+            np.array([[1.0, 0.9, -9.0], [2.0, 1.7, -5.0]]),
+            np.array([1, 1]),
+            np.array([0.1, 1.0, 3.0, 30.0]),
+        ),
     }
 
 
