@@ -304,7 +304,7 @@ SITES: dict[str, tuple[str, Fault]] = {
     "a symbol missing in the notation": (
         NOTATION,
         Fault(
-            ('id="symbol-n"', ""), "test_reading_helps.test_the_first_use_of_a_symbol_leads_to_its_meaning", "symbol-n"
+            ('id="symbol-p"', ""), "test_reading_helps.test_the_first_use_of_a_symbol_leads_to_its_meaning", "symbol-p"
         ),
     ),
     "a page that does not say how long it takes": (

@@ -158,7 +158,9 @@ def test_the_compiler_sees_no_door():
 
 
 @pytest.mark.timing
-def test_the_door_costs_at_most_five_microseconds():
+def test_the_door_costs_at_most_as_much_as_three_hundred_additions():
+    """About 1.5 microseconds on a quiet machine; three hundred additions take three times as long, on any."""
+
     @checked
     def nothing(
         Q: Float[Array, "*b m d_k"],
@@ -168,11 +170,17 @@ def test_the_door_costs_at_most_five_microseconds():
     ) -> None:
         return None
 
+    def additions():
+        total = 0
+        for number in range(300):
+            total += number
+
     X, mask = np.ones((2, 3, 4)), np.ones((3, 3), dtype=bool)
-
-    def seconds(function):
-        return min(
-            timeit.repeat(lambda: function(X, X, X, mask), number=2000, repeat=20, timer=time.process_time)
-        )
-
-    assert (seconds(nothing) - seconds(nothing.__wrapped__)) / 2000 < 5e-6
+    calls = [
+        lambda: nothing(X, X, X, mask),
+        lambda: nothing.__wrapped__(X, X, X, mask),
+        additions,
+    ]
+    turns = [[timeit.timeit(call, number=500, timer=time.process_time) for call in calls] for _ in range(40)]
+    door, bare, rival = map(min, zip(*turns, strict=True))  # in turn: all three meet the same noise
+    assert door - bare < rival

@@ -58,8 +58,16 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
         return
     folder = Path(app.outdir) / "_static" / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "inside.js").write_text(page_script(), "utf8")
-    (folder / "course-model.js").write_text(model_file(), "utf8")
+    for name, text in {"inside.js": page_script, "course-model.js": model_file}.items():
+        if older(folder / name, Path(app.srcdir) / "attnlib"):
+            (folder / name).write_text(text(), "utf8")
+
+
+def older(file: Path, sources: Path) -> bool:
+    """Whether a file lacks, or something of what it is made of was written since."""
+    made = file.stat().st_mtime if file.exists() else 0
+    parts = [*(sources / "js").rglob("*.*"), *(sources / "data").rglob("*.*")]
+    return any(part.stat().st_mtime >= made for part in parts)
 
 
 def setup(app: Sphinx) -> None:

@@ -98,12 +98,11 @@ def title_of(app: Sphinx, page: str, here: str) -> str:
 
 def read_chapters(app: Sphinx, config: Config) -> None:
     book = Path(app.srcdir) / "book"
-    app.course_chapters = titles(book)  # type: ignore[attr-defined]
-    app.course_side_roads = side_roads(book)  # type: ignore[attr-defined]
-    app.course_subjects = page_subjects(book)  # type: ignore[attr-defined]
-    config["course_contents"] = repr(
-        (titles(book), sorted(side_roads(book)), page_subjects(book))
-    )  # when it changes, pages are written
+    named, aside, subjects = titles(book), side_roads(book), page_subjects(book)
+    app.course_chapters = named  # type: ignore[attr-defined]
+    app.course_side_roads = aside  # type: ignore[attr-defined]
+    app.course_subjects = subjects  # type: ignore[attr-defined]
+    config["course_contents"] = repr((named, sorted(aside), subjects))  # when it changes, pages are written
 
 
 def setup(app: Sphinx) -> None:

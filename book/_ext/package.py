@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 LABEL = re.compile(r"\beq-[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -71,6 +71,14 @@ class Package:
         path = self.aliases.get(path, path)
         return path if path in self.symbols or path in self.modules else ""
 
+    @cached_property
+    def by_name(self) -> dict[str, list[tuple[int, Symbol]]]:
+        """The symbols of each name with their places in the order of all; asked for when all are read."""
+        found: dict[str, list[tuple[int, Symbol]]] = {}
+        for place, symbol in enumerate(self.symbols.values()):
+            found.setdefault(symbol.name, []).append((place, symbol))
+        return found
+
     def groups(self) -> list[str]:
         """The parts of attnlib: `reference`, `nn`, ..., each a package or a module."""
         return list(dict.fromkeys(map(group_of, self.modules)))
@@ -101,7 +109,7 @@ def read_package(folder: Path) -> Package:
 
 
 def read_module(folder: Path, file: Path, name: str) -> Module:
-    tree = ast.parse(file.read_text("utf8"))
+    tree = parsed(file)
     module = Module(name, ast.get_docstring(tree) or "", relative(folder, file))
     offered = exported(tree)
     if offered is None:
@@ -115,10 +123,15 @@ def read_module(folder: Path, file: Path, name: str) -> Module:
     return module
 
 
+@cache
+def parsed(file: Path) -> ast.Module:
+    """A file is read as itself and for the packages that offer its names."""
+    return ast.parse(file.read_text("utf8"))
+
+
 def definitions(folder: Path, file: Path, home: str) -> Iterator[Symbol]:
-    text = file.read_text("utf8")
-    lines = text.splitlines()
-    for node in ast.parse(text).body:
+    lines = file.read_text("utf8").splitlines()
+    for node in parsed(file).body:
         if isinstance(node, Definition) and not node.name.startswith("_"):
             own = lines[node.lineno - 1 : node.end_lineno]
             comments = tuple(line.partition("  # ")[2].strip() for line in own)
@@ -153,9 +166,8 @@ def nearest(package: Package, symbol: Symbol) -> list[Symbol]:
     other = {"reference": "nn", "nn": "reference"}.get(half, "")
     named = [f"{symbol.home}.{symbol.name.removesuffix('_backward')}", f"{other}.{rest}.{symbol.name}"]
     neighbours = package.modules[symbol.home].symbols
-    near = [
-        one for one in package.symbols.values() if one.name in symbol.names and group_of(one.home) == half
-    ]
+    mentioned = sorted(found for name in symbol.names for found in package.by_name.get(name, []))
+    near = [one for _, one in mentioned if group_of(one.home) == half]
     found = [package.symbols[path] for path in named if path in package.symbols]
     if isinstance(symbol.node, ast.ClassDef):
         found += [one for one in neighbours if symbol.name in one.names]
