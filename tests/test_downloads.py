@@ -28,8 +28,11 @@ import make_zip  # noqa: E402
 import set_address  # noqa: E402
 import single_page  # noqa: E402
 
+sys.path.insert(0, str(ROOT / "book"))
+from _ext.chapters import page_subjects, with_subject  # noqa: E402
+
 SITE = ROOT / "_build" / "html"
-PAGES = single_page.contents(ROOT)
+PAGES, SUBJECTS = single_page.contents(ROOT), page_subjects(ROOT / "book")
 ADDRESS = set_address.wanted(ROOT)["site"]
 
 
@@ -218,7 +221,8 @@ def test_the_contents_name_the_page_on_which_each_chapter_begins(pdf, texts):
     contents = "".join(texts[1 : numbers[PAGES[0].key] - 1])
     for page in PAGES:
         number, words = numbers[page.key], "".join(title(page).split())
-        assert f"{words}{number}" in contents, page.name
+        listed = "".join(with_subject(title(page), SUBJECTS.get(page.name, "")).split())
+        assert f"{listed}{number}" in contents, page.name
         assert words in texts[number - 1] and str(number) in texts[number - 1], page.name
 
 

@@ -107,7 +107,7 @@ LINKS = {"symbol": "a.symbol", "equation": '.bd-article a[href*="#eq-"]'}
 @pytest.mark.browser
 def test_a_link_to_an_equation_says_it_and_a_symbol_is_said_once(browser: Any, origin: str) -> None:  # noqa: F811
     with Opened(browser, origin + SOFTMAX) as opened:
-        link = opened.page.locator(f"{LINKS['equation']}:has-text('in notebook 2')").first
+        link = opened.page.locator(".bd-article a[href$='2-the-attention-function.html#eq-weights']").first
         link.focus()
         words = "p sub j = (e to the (s sub j)) over (sum from l = 1 to n e to the (s sub l))"
         expect(link).to_have_accessible_description(re.compile(rf"Equation 1\.\d+: {re.escape(words)}"))

@@ -51,9 +51,10 @@ def sections(document: nodes.document, page: str) -> Iterator[Entry]:
         own = [child for child in section.children[1:] if not isinstance(child, nodes.section)]
         anchor = "" if section.parent is document else section["ids"][0]
         heading = text_of([section[0]])
-        told = REPEATS.search(page) or (number(page) and heading in ENDS)
-        text = "" if told else text_of(own, () if number(page) else LISTS)
-        yield Entry(anchor, heading, text, " ".join(bold(own)))
+        if REPEATS.search(page) or (number(page) and heading in ENDS):
+            yield Entry(anchor, heading, "", "")
+        else:
+            yield Entry(anchor, heading, text_of(own, () if number(page) else LISTS), " ".join(bold(own)))
 
 
 def bold(parts: list[nodes.Node]) -> Iterator[str]:

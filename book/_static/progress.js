@@ -129,7 +129,7 @@
     const link = document.createElement("a");
     link.className = "go-on";
     link.href = next.getAttribute("href");
-    link.textContent = `Go on with ${next.querySelector(".nr").textContent} ${next.querySelector(".name").textContent}`;
+    link.textContent = `Go on with ${next.querySelector(".nr").textContent} ${next.querySelector(".name .title").textContent}`;
     start.append(link);
   };
   const save = () => {
