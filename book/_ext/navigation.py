@@ -56,7 +56,8 @@ def numbered(app: Sphinx, html: str, here: str) -> str:
         ids = " ".join(pages(app.env)[page].exercises) if page in pages(app.env) else ""
         road = ' <span class="side-road">side road</span>' if page in roads else ""
         subject = f' <span class="subject">{escape(subject_of(app, page))}</span>'
-        inside = f'<span class="nr">{number(page)}</span> <span class="name"><span class="title">{title}</span>{road}{subject}</span>'
+        name = f'<span class="name"><span class="title">{title}</span>{road}{subject}</span>'
+        inside = f'<span class="nr">{number(page)}</span> {name}'
         data = f'data-page="{escape(page)}" data-exercises="{ids}"'
         return f'<li class="toctree-l1{classes}" {data}><a class="{link}" href="{href}">{inside}</a></li>'
 
