@@ -25,7 +25,7 @@ def alignment_plot(
             f"got P {P.shape} for {len(target)} target and {len(source)} source words."
         )
     if ax is None:
-        _, ax = plt.subplots(figsize=(0.42 * len(source) + 1.8, 0.36 * len(target) + 1.4))
+        _, ax = plt.subplots(figsize=(0.22 * len(source) + 1.0, 0.22 * len(target) + 1.0))
     ax.pcolormesh(P, cmap=SEQUENTIAL, vmin=0, vmax=1, edgecolors="#ffffff", linewidth=0.8)
     for j, i in gold or ():
         ax.plot(j + 0.5, i + 0.5, "o", ms=11, mfc="none", mec=PALETTE[1], mew=1.6)

@@ -36,7 +36,7 @@ def heatmap(
         )
     n_rows, n_columns = M.shape
     if ax is None:
-        _, ax = plt.subplots(figsize=(0.62 * n_columns + 1.4, 0.5 * n_rows + 0.9))
+        _, ax = plt.subplots(figsize=(min(0.62 * n_columns + 1.4, 4.0), 0.5 * n_rows + 0.9))
     largest = float(np.abs(M).max()) or 1.0
     low, high = limits or ((-largest, largest) if signed else (0.0, max(1.0, largest)))
     mesh = ax.pcolormesh(
@@ -58,7 +58,7 @@ def heatmap(
                 f"{value:.2f}",
                 ha="center",
                 va="center",
-                fontsize=9,
+                fontsize=10,
                 color="#ffffff" if dark else "#111111",
             )
     return ax

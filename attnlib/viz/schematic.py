@@ -48,4 +48,4 @@ class Schematic:
 
     def text(self, x: float, y: float, text: str, **look: object) -> None:
         """Words beside the drawing."""
-        self.axes.text(x, y, text, **({"fontsize": 9, "va": "center"} | look))  # type: ignore[arg-type]
+        self.axes.text(x, y, text, **({"fontsize": 10, "va": "center"} | look))  # type: ignore[arg-type]

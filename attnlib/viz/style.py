@@ -16,8 +16,11 @@ from cycler import cycler
 from IPython.display import display
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure as MatplotlibFigure
+from matplotlib.transforms import Bbox
 
 INK = "#1f2430"
+COLORBAR = "<colorbar>"  # what matplotlib calls the axes of one
+GAP = 1  # pixel, at least, between panels that are parted
 GROUND = "background: #ffffff"  # a style of the whole SVG, so that the book can remove it
 # Okabe and Ito's colours without black and yellow: distinct for every kind of colour vision, on light and on dark.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
@@ -29,7 +32,8 @@ def use_style() -> None:
     """Set matplotlib to the book's style; call it once at the top of a notebook."""
     mpl.rcdefaults()
     look: dict[Any, Any] = {
-        "figure.figsize": (6.4, 3.4),
+        "figure.figsize": (4.0, 3.0),
+        "savefig.pad_inches": 0.05,
         "figure.constrained_layout.use": True,
         "figure.facecolor": "none",
         "axes.facecolor": "none",
@@ -68,14 +72,57 @@ class Figure:
 
 
 def to_svg(figure: MatplotlibFigure, alt: str) -> str:
-    """The figure as an SVG document: no date, reproducible names, its description as `<title>`."""
+    """The figure as an SVG document: no date, reproducible names, its description as `<title>`, its panels."""
     buffer = io.StringIO()
+    windows = windows_of(figure)
     figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.S)
     label = f'role="img" aria-label="{escape(alt)}" style="{GROUND}"'
+    label += f' data-windows="{windows}"' if windows else ""
     return re.sub(r"<svg ([^>]*)>", rf"<svg {label} \1><title>{escape(alt)}</title>", svg, count=1)
+
+
+def windows_of(figure: MatplotlibFigure) -> str:
+    """The parts of a figure that stand alone on a phone: its panels, and what stands above or below them all.
+
+    Each is `x y width height` in points from the upper left corner; a comma stands between parts of a row, a semicolon
+    between rows. Empty for a figure of one panel.
+    """
+    figure.draw_without_rendering()  # the layout places everything
+    whole = figure.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])
+    boxes = [
+        (part.get_tightbbox(), part.get_label() == COLORBAR)
+        for part in figure.get_children()
+        if part.get_visible() and part is not figure.patch
+    ]
+    middle = Bbox.union([axes.get_tightbbox() for axes in figure.axes if axes.get_visible()])
+    bands = [box for box, _ in boxes if not overlaps(box, middle)]
+    panels: list[Bbox] = []
+    for box, is_bar in sorted(boxes, key=lambda pair: pair[0].x0):
+        if box in bands:
+            continue
+        if panels and (
+            is_bar or box.x0 - panels[-1].x1 < GAP
+        ):  # a colour bar belongs to the panel on its left
+            panels[-1] = Bbox.union([panels[-1], box])
+        else:
+            panels.append(box)
+    row = [Bbox([[panel.x0, middle.y0], [panel.x1, middle.y1]]) for panel in panels]
+    scale, pad = 72 / figure.dpi, 3
+
+    def window(box: Bbox) -> str:
+        x, y = box.x0 * scale - whole.x0 * 72 - pad, whole.y1 * 72 - box.y1 * scale - pad
+        return f"{x:.0f} {y:.0f} {box.width * scale + 2 * pad:.0f} {box.height * scale + 2 * pad:.0f}"
+
+    rows = sorted([[band] for band in bands] + [row], key=lambda boxes: -boxes[0].y1)
+    return "; ".join(", ".join(map(window, boxes)) for boxes in rows) if len(panels) > 1 else ""
+
+
+def overlaps(one: Bbox, other: Bbox) -> bool:
+    """Whether one box is as high as a part of the other."""
+    return one.y0 < other.y1 and other.y0 < one.y1
 
 
 def show(figure: MatplotlibFigure, *, alt: str) -> None:

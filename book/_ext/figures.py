@@ -32,6 +32,8 @@ BLANK = re.compile(r">\s+<")
 PLACES = re.compile(r'\s(?:d|x|y)="[^"]*"')  # a hundredth of a point is enough for them
 LETTER = re.compile(r'<path id="([\w-]+)"( d="[^"]*" transform="scale\(0\.015625\)")/>')
 NUMBER = re.compile(r"-?\d+\.\d{3,}")
+SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+WINDOWS = re.compile(r'\sdata-windows="([-\d., ;]+)"')
 TITLE = re.compile(r"<title[^>]*>(.*?)</title>\s*", re.S)
 HEAD = re.compile(r"<svg\b([^>]*)>")
 GIVEN = re.compile(r'\s(?:role|aria-label|style|version|xmlns)="[^"]*"')
@@ -53,7 +55,9 @@ def inline(svg: str, prefix: str, letters: set[str] | None = None) -> str:
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}\1)", svg)
     svg = PLACES.sub(lambda place: NUMBER.sub(lambda n: f"{float(n[0]):.2f}", place[0]), svg)
     svg = re.sub(INK, "currentColor", svg, flags=re.I)
-    return HEAD.sub(lambda m: f'<svg role="img"{label}{GIVEN.sub("", m[1])}>', svg, count=1)
+    size = SIZE.search(svg)
+    wide = f' style="--w: {float(size[1]):g}"' if size else ""
+    return HEAD.sub(lambda m: f'<svg role="img"{label}{wide}{GIVEN.sub("", m[1])}>', svg, count=1)
 
 
 def share_letters(svg: str, letters: set[str]) -> tuple[str, set[str]]:
@@ -62,6 +66,26 @@ def share_letters(svg: str, letters: set[str]) -> tuple[str, set[str]]:
     svg = LETTER.sub(lambda m: "" if m[1] in letters else f'<path id="letter-{m[1]}"{m[2]}/>', svg)
     letters |= own
     return svg.replace("<defs></defs>", ""), own
+
+
+def strips(drawing: str) -> str:
+    """The panels of a drawing, each a window onto it, in rows that wrap; nothing where it is one panel.
+
+    >>> drawing = '<svg data-windows="20 0 60 9; 0 9 40 50, 40 9 60 50"><g id="f1-figure_1"></g></svg>'
+    >>> strips(drawing).count("<svg"), strips(drawing).count("<div>")
+    (3, 2)
+    """
+    found, name = WINDOWS.search(drawing), re.search(r'<g id="([\w-]*figure_\d+)"', drawing)
+    if not (found and name):
+        return ""
+    rows = [
+        "".join(
+            f'<svg viewBox="{window}" style="--w: {window.split()[2]}"><use href="#{name[1]}"/></svg>'
+            for window in row.split(", ")
+        )
+        for row in found[1].split("; ")
+    ]
+    return f'<div class="strips" aria-hidden="true">{"".join(f"<div>{row}</div>" for row in rows)}</div>'
 
 
 class InlineFigures(SphinxTransform):
@@ -80,7 +104,7 @@ class InlineFigures(SphinxTransform):
             for image in list(output.findall(nodes.image)):
                 path = Path(self.app.srcdir) / image["uri"].lstrip("/")
                 drawing = inline(path.read_text("utf8"), f"f{number}-", letters)
-                raw = nodes.raw("", f'<div class="drawing">{drawing}</div>', format="html")
+                raw = nodes.raw("", f'<div class="drawing">{drawing}{strips(drawing)}</div>', format="html")
                 raw.source, raw.line = image.source, image.line
                 image.replace_self(raw)
                 self.caption(output, raw, number)
