@@ -3,11 +3,13 @@
 # ruff: noqa: F811  (fixtures are used by their names)
 
 import doctest
+import math
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from built import tree
 from test_book_ext import build, drawing, notebook, only, page
@@ -72,21 +74,69 @@ def test_every_figure_of_the_book_has_a_number_and_a_caption(file: Path) -> None
         assert re.match(rf"Figure {re.escape(number)}\.{i}\. \S.{{20,}}", caption)
 
 
+PANELS = "book/02-self-attention/8-slopes-and-saturation.html"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "rows"), [(1280, 1), (390, 2)])
+def test_panels_stand_side_by_side_where_there_is_room(
+    width: int, rows: int, browser: Any, origin: str
+) -> None:
+    with Opened(browser, origin + PANELS, width) as opened:
+        drawing_of = opened.page.locator(".drawing:has(.strips)").first
+        tops = {round(part.bounding_box()["y"]) for part in drawing_of.locator(".strips svg").all()}
+        assert len(tops) == rows
+        assert drawing_of.evaluate("box => box.scrollWidth <= box.clientWidth")
+        assert drawing_of.get_by_role("img").count() == 1, "read aloud once"
+
+
+COLUMN, LETTER = 326, 11  # pixels: of a page on a phone, and of the smallest letter
+SIZE = re.compile(r"scale\((0\.\d+) -0")
+
+
+def smallest_letter(svg: str) -> float:
+    """Its height in pixels on a phone, where each panel of a drawing is at most as wide as the page."""
+    whole, windows = re.search(r'width="([\d.]+)pt"', svg), re.search(r'data-windows="([^"]*)"', svg)
+    assert whole
+    parts = re.split("[;,] ", windows[1]) if windows else []
+    widest = max([float(part.split()[2]) for part in parts] or [float(whole[1])])
+    letters = [100 * float(size) for size in SIZE.findall(svg)] or [math.inf]
+    return min(letters) * min(1.6, COLUMN / widest)
+
+
+def drawings(file: Path) -> list[str]:
+    cells = nbformat.read(file, as_version=4).cells
+    return [
+        output.data["image/svg+xml"]
+        for cell in cells
+        for output in cell.get("outputs", [])
+        if "image/svg+xml" in output.get("data", {}) and "viz.explore(" not in cell.source
+    ]
+
+
+def test_the_letters_of_figures_can_be_read_on_a_phone() -> None:
+    sizes = {
+        f"{file.parent.name}/{file.stem}, drawing {i}": smallest_letter(svg)
+        for file in SOURCES
+        for i, svg in enumerate(drawings(file), 1)
+    }
+    small = {name: round(size, 1) for name, size in sizes.items() if size < LETTER}
+    assert len(small) <= 0.02 * len(sizes), f"letters under {LETTER} pixels: {small}"
+
+
 @pytest.mark.browser
 @TOUCHED
 def test_a_figure_opens_large_and_comes_back(width: int, browser: Any, origin: str) -> None:
     with Opened(browser, origin + SOFTMAX, width) as opened:
         opened_page = opened.page
         button = opened_page.locator("button.enlarge:visible").first
-        drawing_of = (
-            "button => button.closest('.figure-caption').previousElementSibling.querySelector('.drawing svg')"
-        )
+        drawing_of = "button => button.closest('.figure-caption').previousElementSibling.querySelector('.drawing > svg')"
         before = button.evaluate(f"button => ({drawing_of})(button).getBoundingClientRect().width")
         article = opened_page.locator(".bd-article").evaluate(
             "article => article.querySelectorAll('.drawing').length"
         )
         button.click()
-        large = opened_page.locator("dialog.large .drawing svg")
+        large = opened_page.locator("dialog.large .drawing > svg")
         assert large.bounding_box()["width"] > before * 1.15
         wrong = inaccessible(opened_page)
         in_dark(opened_page)

@@ -11,7 +11,7 @@ import pytest
 
 from attnlib import viz
 from attnlib.reference.ops import softmax
-from attnlib.viz.style import to_svg
+from attnlib.viz.style import to_svg, windows_of
 
 
 def a_figure():
@@ -42,6 +42,41 @@ def test_the_ground_is_that_of_the_whole_drawing_and_only_there():
     plt.close("all")
     assert re.match(r'<svg [^>]*style="background: #ffffff"', svg), "a dark notebook would hide dark ink"
     assert svg.count("background") == 1
+
+
+def sizes(figure):
+    """The width of each window, row by row."""
+    windows = windows_of(figure)
+    plt.close(figure)
+    return (
+        [[int(window.split()[2]) for window in row.split(", ")] for row in windows.split("; ")]
+        if windows
+        else []
+    )
+
+
+def test_panels_side_by_side_are_parted_and_a_legend_of_all_is_a_row_of_its_own():
+    viz.use_style()
+    fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
+    left.plot([1, 2], label="one")
+    fig.legend(loc="outside upper center")
+    (legend,), panels = sizes(fig)
+    assert len(panels) == 2 and legend < 100 and all(260 < width < 300 for width in panels)
+
+
+def test_a_colour_bar_stays_with_its_panel_and_a_single_panel_is_not_parted():
+    viz.use_style()
+    fig, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
+    fig.colorbar(axes[0].imshow(np.eye(2)), ax=axes[0])
+    assert [len(row) for row in sizes(fig)] == [2]
+    assert sizes(a_figure()) == [] == sizes(plt.subplots(2, 1)[0])
+
+
+def test_panels_whose_words_run_into_each_other_are_not_parted():
+    viz.use_style()
+    fig, axes = plt.subplots(1, 2, figsize=(4, 2), layout="constrained")
+    axes[0].set_title("a title that is much longer than the panel which it names")
+    assert sizes(fig) == []
 
 
 def test_show_displays_one_svg_with_the_alt_text_as_plain_text(monkeypatch):
