@@ -282,6 +282,7 @@ def downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         file.write_text(STUB.format('<script src="x.js"></script>' * 6, page.name))
     monkeypatch.setattr(module, "SITE", tmp_path / "site")
     monkeypatch.setattr(module, "title", lambda page: page.name)
+    monkeypatch.setattr(module, "SUBJECTS", {})
     return module
 
 

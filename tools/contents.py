@@ -11,13 +11,18 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "book")]
 
-from _ext.chapters import Chapter, Page, chapters  # noqa: E402  # pyright: ignore[reportMissingImports]
+from _ext.chapters import Chapter, Page, chapters, number  # noqa: E402  # pyright: ignore[reportMissingImports]
 from _ext.ledger import load  # noqa: E402  # pyright: ignore[reportMissingImports]
 from _ext.notebooks import notebooks  # noqa: E402  # pyright: ignore[reportMissingImports]
+
+import budget  # noqa: E402  (beside this file)
 
 from attnlib.exercises.engine import registry  # noqa: E402
 
@@ -81,6 +86,25 @@ def plan(all_chapters: list[Chapter], book: Path) -> str:
     return "\n".join(map(paragraph, all_chapters))
 
 
+def ways(book: Path) -> str:
+    """The ways of book/ways.yml with their pages and hours; the last is every page that is no side road."""
+    known = {one.page: one for one in notebooks(book) if not one.is_checked}
+    by_number = {f"{page.partition('/')[0]}/{page.partition('/')[2].partition('-')[0]}": page for page in known}
+    own = yaml.safe_load((book / "ways.yml").read_text("utf8"))
+    core = [page for page in known if not known[page].side_road]
+    whole = {"name": "Read all of it", "says": "every page that is no side road", "pages": core}
+
+    def line(way: dict[str, Any]) -> str:
+        pages = [by_number.get(page, page) for page in way["pages"]]
+        hours = round(sum(budget.asked(book / f"{page}.ipynb").minutes for page in pages) / 60)
+        listed = ", ".join(f"[{number(f'book/{page}')}]({page}.ipynb)" for page in pages)
+        return f"- **{way['name']}**, about {hours} hours: {way['says']}." + (
+            f" {listed}.\n" if way in own else "\n"
+        )
+
+    return "".join(line(way) for way in [*own, whole])
+
+
 def introduction(text: str, all_chapters: list[Chapter], book: Path) -> str:
     """book/intro.ipynb with the plan and the counts of the ledger."""
     whole = json.loads(text)
@@ -88,6 +112,8 @@ def introduction(text: str, all_chapters: list[Chapter], book: Path) -> str:
         source = "".join(cell["source"])
         if source.startswith("## The plan\n"):
             source = between(source, "## The plan\n\n", "\nStart with ", plan(all_chapters, book))
+        if source.startswith("## Ways through\n"):
+            source = between(source, "## Ways through\n\n", "\nThe hours", ways(book))
         source = re.sub(r"of the \d+ statements .* (imprecise|incomplete)", counted(book), source)
         cell["source"] = source.splitlines(keepends=True)
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
