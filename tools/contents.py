@@ -18,11 +18,10 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "book")]
 
+import budget  # noqa: E402  (beside this file)
 from _ext.chapters import Chapter, Page, chapters, number  # noqa: E402  # pyright: ignore[reportMissingImports]
 from _ext.ledger import load  # noqa: E402  # pyright: ignore[reportMissingImports]
 from _ext.notebooks import notebooks  # noqa: E402  # pyright: ignore[reportMissingImports]
-
-import budget  # noqa: E402  (beside this file)
 
 from attnlib.exercises.engine import registry  # noqa: E402
 
@@ -89,7 +88,9 @@ def plan(all_chapters: list[Chapter], book: Path) -> str:
 def ways(book: Path) -> str:
     """The ways of book/ways.yml with their pages and hours; the last is every page that is no side road."""
     known = {one.page: one for one in notebooks(book) if not one.is_checked}
-    by_number = {f"{page.partition('/')[0]}/{page.partition('/')[2].partition('-')[0]}": page for page in known}
+    by_number = {
+        f"{page.partition('/')[0]}/{page.partition('/')[2].partition('-')[0]}": page for page in known
+    }
     own = yaml.safe_load((book / "ways.yml").read_text("utf8"))
     core = [page for page in known if not known[page].side_road]
     whole = {"name": "Read all of it", "says": "every page that is no side road", "pages": core}
