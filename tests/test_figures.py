@@ -130,7 +130,8 @@ def test_a_figure_opens_large_and_comes_back(width: int, browser: Any, origin: s
     with Opened(browser, origin + SOFTMAX, width) as opened:
         opened_page = opened.page
         button = opened_page.locator("button.enlarge:visible").first
-        drawing_of = "button => button.closest('.figure-caption').previousElementSibling.querySelector('.drawing > svg')"
+        above = "button.closest('.figure-caption').previousElementSibling"
+        drawing_of = f"button => {above}.querySelector('.drawing > svg')"
         before = button.evaluate(f"button => ({drawing_of})(button).getBoundingClientRect().width")
         article = opened_page.locator(".bd-article").evaluate(
             "article => article.querySelectorAll('.drawing').length"

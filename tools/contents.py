@@ -155,8 +155,8 @@ def texts(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     yield root / "README.md", readme(old("README.md"), announced)
     references = bibliography(old("book/bibliography.md"), all_chapters, old("book/references.bib"))
     yield book / "bibliography.md", references
-    for number, name in solved.items():
-        yield book / f"solutions-{number:02}.md", SOLUTIONS.format(number=number, name=name)
+    for chapter, name in solved.items():
+        yield book / f"solutions-{chapter:02}.md", SOLUTIONS.format(number=chapter, name=name)
 
 
 def outdated(root: Path = ROOT) -> dict[Path, str]:
