@@ -93,14 +93,14 @@ def windows_of(figure: MatplotlibFigure) -> str:
     figure.draw_without_rendering()  # the layout places everything
     whole = figure.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])
     boxes = [
-        (part.get_tightbbox(), part.get_label() == COLORBAR)
+        (box, part.get_label() == COLORBAR, part in figure.axes)
         for part in figure.get_children()
-        if part.get_visible() and part is not figure.patch
+        if part is not figure.patch and part.get_visible() and (box := part.get_tightbbox()) is not None
     ]
-    middle = Bbox.union([axes.get_tightbbox() for axes in figure.axes if axes.get_visible()])
-    bands = [box for box, _ in boxes if not overlaps(box, middle)]
+    middle = Bbox.union([box for box, _, is_axes in boxes if is_axes])
+    bands = [box for box, *_ in boxes if not overlaps(box, middle)]
     panels: list[Bbox] = []
-    for box, is_bar in sorted(boxes, key=lambda pair: pair[0].x0):
+    for box, is_bar, _ in sorted(boxes, key=lambda found: found[0].x0):
         if box in bands:
             continue
         if panels and (
