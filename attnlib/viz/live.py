@@ -53,7 +53,7 @@ def live_curve(
 def drawn(seen: list[tuple[int, float]], steps: int, every: int, alt: str) -> Figure:
     """A picture of the losses so far, on an axis for all steps."""
     at, losses = np.array(seen).T
-    figure, ax = plt.subplots(figsize=(6.0, 2.6))
+    figure, ax = plt.subplots(figsize=(4.0, 2.6))
     ax.plot(at, losses, ".", ms=2, color=PALETTE[4], gid="losses")
     ax.plot(at, running_mean(losses, every), color=PALETTE[0])
     ax.set(xlim=(0, steps), xlabel="step", ylabel="nats a token")
