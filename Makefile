@@ -16,6 +16,8 @@ SOURCES := attnlib tools tests experiments benchmarks book/_ext
 # One thread per process: the tests run in two processes, and small matrices are fastest so.
 export OMP_NUM_THREADS ?= 1
 export PYTHONHASHSEED ?= 0
+# A process that is killed by its own fault says in which line.
+export PYTHONFAULTHANDLER ?= 1
 # Kernels that another installation of PyTorch has compiled would load its libraries beside ours.
 export TORCHINDUCTOR_CACHE_DIR ?= $(CURDIR)/.venv/inductor
 # Compiled modules and tests are kept, also for those who ask Python not to: collecting takes a quarter less time.
