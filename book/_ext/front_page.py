@@ -68,7 +68,7 @@ class AddSections(SphinxTransform):
 
 
 def add_start(app: Sphinx, page: str, template: str, context: dict[str, Any], document: object) -> None:
-    """Below the title a link to the first notebook; a script adds one to the page where the reader stopped."""
+    """Below the first paragraph a link to the first notebook; a script adds one to where the reader stopped."""
     first = next(iter(numbered_pages(app.env.all_docs)), None)
     if page != ROOT or "body" not in context or first is None:
         return
@@ -76,9 +76,11 @@ def add_start(app: Sphinx, page: str, template: str, context: dict[str, Any], do
     title = escape(app.env.titles[first].astext())
     button = (
         f'<p class="start"><a class="start-button" href="{builder.get_relative_uri(page, first)}">'
-        f"Start with {number(first)} {title}</a> <span>{facts_line(app.env, first)}</span></p>"
+        f"Start with {number(first)} {title}</a> <span>first page: {facts_line(app.env, first)}</span></p>"
     )
-    context["body"] = context["body"].replace("</h1>", f"</h1>\n{button}", 1)
+    title_end = context["body"].index("</h1>")
+    before, after = context["body"][:title_end], context["body"][title_end:]
+    context["body"] = before + after.replace("</p>", f"</p>\n{button}", 1)
 
 
 def setup(app: Sphinx) -> None:
