@@ -144,7 +144,7 @@ def test_without_scripts_the_figure_stands_there(name, browser, origin):
     page.goto(origin + name)
     for box in page.locator(BOX).all():
         figure = box.locator(".drawing")
-        assert figure.is_visible() and len(figure.locator("svg").get_attribute("aria-label").split()) >= 8
+        assert figure.is_visible() and len(figure.locator("> svg").get_attribute("aria-label").split()) >= 8
         assert box.bounding_box()["height"] - figure.bounding_box()["height"] < 1
     context.close()
 
