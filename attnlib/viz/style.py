@@ -90,7 +90,7 @@ def windows_of(figure: MatplotlibFigure) -> str:
     Each is `x y width height` in points from the upper left corner; a comma stands between parts of a row, a semicolon
     between rows. Empty for a figure of one panel.
     """
-    figure.draw_without_rendering()  # the layout places everything
+    figure.draw_without_rendering()  # the layout is computed now
     whole = figure.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])
     boxes = [
         (box, part.get_label() == COLORBAR, part in figure.axes)
