@@ -236,6 +236,9 @@ def test_the_way_back_to_the_top_is_there_at_every_width(width: int, browser: An
         button = page.get_by_role("button", name="Back to top")
         assert not button.is_visible()
         page.evaluate("() => scrollTo(0, 3000)")
+        until(page, "the page has moved", "() => document.body.classList.contains('far-down')")
+        assert button.is_visible() == (width == 1280), "on a narrow screen it does not lie on what is read"
+        page.evaluate("() => scrollBy(0, -100)")
         button.click()
         until(page, "the page is at its top", "() => scrollY === 0")
         assert not opened.faults

@@ -119,9 +119,12 @@
   }, { rootMargin: "1000000px 0px -70% 0px" });
   for (const heading of entries.keys()) watcher.observe(heading);
 
-  /* 5. The button shows once the first screen is gone. */
+  /* 5. The button shows once the first screen is gone; on a narrow one, where it would lie on the text, on the way up. */
   const top = one("#pst-back-to-top");
+  let before = 0;
   const onScroll = () => {
+    if (scrollY !== before) document.body.classList.toggle("going-up", scrollY < before);
+    before = scrollY;
     document.body.classList.toggle("scrolled", scrollY > 0);
     document.body.classList.toggle("far-down", scrollY > innerHeight);
   };
