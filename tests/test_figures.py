@@ -131,8 +131,8 @@ def test_a_figure_opens_large_and_comes_back(width: int, browser: Any, origin: s
         opened_page = opened.page
         button = opened_page.locator("button.enlarge:visible").first
         above = "button.closest('.figure-caption').previousElementSibling"
-        drawing_of = f"button => {above}.querySelector('.drawing > svg')"
-        before = button.evaluate(f"button => ({drawing_of})(button).getBoundingClientRect().width")
+        panel = f"({above}.querySelector('.strips svg') || {above}.querySelector('.drawing > svg'))"
+        before = button.evaluate(f"button => {panel}.getBoundingClientRect().width")
         article = opened_page.locator(".bd-article").evaluate(
             "article => article.querySelectorAll('.drawing').length"
         )

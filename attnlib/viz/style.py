@@ -92,32 +92,35 @@ def windows_of(figure: MatplotlibFigure) -> str:
     """
     figure.draw_without_rendering()  # the layout is computed now
     whole = figure.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])
-    boxes = [
-        (box, part.get_label() == COLORBAR, part in figure.axes)
-        for part in figure.get_children()
-        if part is not figure.patch and part.get_visible() and (box := part.get_tightbbox()) is not None
-    ]
-    middle = Bbox.union([box for box, _, is_axes in boxes if is_axes])
-    bands = [box for box, *_ in boxes if not overlaps(box, middle)]
-    panels: list[Bbox] = []
-    for box, is_bar, _ in sorted(boxes, key=lambda found: found[0].x0):
-        if box in bands:
-            continue
-        if panels and (
-            is_bar or box.x0 - panels[-1].x1 < GAP
-        ):  # a colour bar belongs to the panel on its left
-            panels[-1] = Bbox.union([panels[-1], box])
-        else:
-            panels.append(box)
-    row = [Bbox([[panel.x0, middle.y0], [panel.x1, middle.y1]]) for panel in panels]
+    bands, panels = bands_and_panels(figure)
+    if len(panels) < 2:
+        return ""
     scale, pad = 72 / figure.dpi, 3
 
     def window(box: Bbox) -> str:
         x, y = box.x0 * scale - whole.x0 * 72 - pad, whole.y1 * 72 - box.y1 * scale - pad
         return f"{x:.0f} {y:.0f} {box.width * scale + 2 * pad:.0f} {box.height * scale + 2 * pad:.0f}"
 
-    rows = sorted([[band] for band in bands] + [row], key=lambda boxes: -boxes[0].y1)
-    return "; ".join(", ".join(map(window, boxes)) for boxes in rows) if len(panels) > 1 else ""
+    rows = sorted([*([band] for band in bands), panels], key=lambda row: -row[0].y1)
+    return "; ".join(", ".join(map(window, row)) for row in rows)
+
+
+def bands_and_panels(figure: MatplotlibFigure) -> tuple[list[Bbox], list[Bbox]]:
+    """Boxes in pixels: of what stands above or below all axes, and of the panels from left to right, equally high."""
+    parts = [part for part in figure.get_children() if part is not figure.patch and part.get_visible()]
+    boxes = [(part, box) for part in parts if (box := part.get_tightbbox()) is not None]
+    middle = Bbox.union([box for part, box in boxes if part in figure.axes])
+    bands = [box for _, box in boxes if not overlaps(box, middle)]
+    panels: list[Bbox] = []
+    for part, box in sorted(boxes, key=lambda pair: pair[1].x0):
+        if not overlaps(box, middle):
+            continue
+        is_bar = part.get_label() == COLORBAR  # it belongs to the panel on its left
+        if panels and (is_bar or box.x0 - panels[-1].x1 < GAP):
+            panels[-1] = Bbox.union([panels[-1], box])
+        else:
+            panels.append(box)
+    return bands, [Bbox([[panel.x0, middle.y0], [panel.x1, middle.y1]]) for panel in panels]
 
 
 def overlaps(one: Bbox, other: Bbox) -> bool:

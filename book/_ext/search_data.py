@@ -33,7 +33,6 @@ ENDS = {
     "Key equations",
     "Further reading",
 }  # sections that repeat what stands above them
-FIRST = 300  # letters of an entry of the reference that are searched: what it is for
 LISTS = (RowList, ExerciseList, nodes.definition_list)
 DATA = "search-data.js"
 
@@ -55,9 +54,7 @@ def sections(document: nodes.document, page: str) -> Iterator[Entry]:
         if REPEATS.search(page) or (number(page) and heading in ENDS):
             yield Entry(anchor, heading, "", "")
         else:
-            text = text_of(own, () if number(page) else LISTS)
-            most = FIRST if page.startswith("book/api/") else None
-            yield Entry(anchor, heading, text[:most], " ".join(bold(own)))
+            yield Entry(anchor, heading, text_of(own, () if number(page) else LISTS), " ".join(bold(own)))
 
 
 def bold(parts: list[nodes.Node]) -> Iterator[str]:
