@@ -2,9 +2,9 @@
 
 repair · ★★ · 8 min · 04-transformer/11-activations-and-gates
 
-To save a product of matrices, a library stores the two maps of a SwiGLU network as one: W (d, 2h) has the h columns
-of W_G first and those of W_1 behind them. V (h, d) leads back. This function runs for every size, and a loaded model
-talks nonsense. Two things are wrong; repair both.
+To save a product of matrices, a library stores the two maps of a SwiGLU network as one: W (d, 2h) has the h columns of
+W_G first and those of W_1 after them. V (h, d) maps the hidden layer back to d numbers. This function runs for every
+size, but a model with loaded weights generates nonsense. Two things are wrong; repair both.
 
 1. Try X with one token, h = 2 and W with columns that you can tell apart. Which columns met in a product?
 2. Reshaping to (h, 2) makes pairs of *neighbouring* columns. Where does the partner of the first column stand?

@@ -2,11 +2,11 @@
 
 repair · ★★ · 8 min · 04-transformer/10-positions-compared
 
-table (h, most + 1) holds for each head the number that is added to a score at the distances 0, 1, ..., most; all
-farther keys share the last one. While a model writes, one token comes at a time, and `held` tokens stand before it.
-This function is meant to return (h, held + 1): what is added to the new token's scores with all keys, in the order of
-the text, its own key at the end. It runs for every length, and the text turns into nonsense. Two things are wrong;
-repair both.
+The array table (h, most + 1) holds, for each head, the numbers that are added to a score at the distances 0, 1, ...,
+most; keys at larger distances share the last number. When a model generates text, the tokens come one at a time, and
+`held` tokens stand before the new one. This function is meant to return an array (h, held + 1): what is added to the
+new token's scores with all keys, in the order of the text, its own key last. It runs for every length, but a model that
+uses it generates nonsense. Two things are wrong; repair both.
 
 1. Which distance does the first key of the text have, and which the last?
 2. What happens to a distance beyond `most`, and what should happen?

@@ -2,9 +2,9 @@
 
 write · ★★ · 8 min · 04-transformer/11-activations-and-gates
 
-X (b, n, d) is a batch of texts, W (d, h) and c (h,) are the map of a feed-forward network into its wide room, and the
-bend there is a ReLU, whose slope at zero counts as zero. Return an array of h numbers: for each hidden unit, the
-share of the batch's tokens that hand a gradient back to it, whatever the loss is.
+X (b, n, d) is a batch of texts, W (d, h) and c (h,) are the weights and biases of a feed-forward network's hidden
+layer, and its activation function is a ReLU, whose derivative at zero counts as zero. Return an array of h numbers: for
+each hidden unit, the share of the batch's tokens for which the ReLU passes a gradient back to it, whatever the loss is.
 
 1. What does a ReLU hand back to a number that it has set to zero?
 2. Look at the numbers before the bend. Which of them get through?

@@ -2,9 +2,9 @@
 
 write · ★★ · 10 min · 04-transformer/12-norms-depth-and-rank
 
-Each row of X (n, d) goes through RMS normalisation: it is divided by the root of its mean square (no gain, no eps).
-Push each row a little in the direction of the same row of V (n, d). Return (n, d): the direction in which each result
-moves, the derivative along V. Do not build a matrix for each row.
+RMS normalisation is applied to each row of X (n, d): the row is divided by the root of its mean square (no gain, no
+eps). Now change each row a little in the direction of the same row of V (n, d). Return an array (n, d): the derivative
+of each normalised row in that direction. Do not build a matrix for each row.
 
 1. Two things move when x is pushed: x itself, and the root that it is divided by.
 2. A push along x changes nothing behind the norm. So what must be taken from v before it is divided?

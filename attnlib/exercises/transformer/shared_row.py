@@ -2,8 +2,8 @@
 
 predict · ★★ · 6 min · 04-transformer/10-positions-compared
 
-T5's published model sorts distances in both directions into 32 rows, with 128 as the longest: 16 rows are for keys
-before the query, and of these 8 for one distance each. How many distances share the row of the distance 20?
+T5's published model assigns distances in both directions to 32 rows, with 128 as the largest distance: 16 rows are for
+keys before the query, and 8 of these stand for one distance each. How many distances share the row of the distance 20?
 
 1. From distance 8 on a row reaches as far as a step on a scale of logarithms; how many steps lead from 8 to 128?
 2. 128 is 16 times 8, and 8 steps lead there, so each multiplies by the eighth root of 16, which is the root of 2.

@@ -2,8 +2,8 @@
 
 predict · ★★ · 4 min · 04-transformer/12-norms-depth-and-rank
 
-Vectors of *two* different numbers go through layer normalisation without gain and shift, with an eps too small to
-matter. How many different vectors can come out?
+Layer normalisation, without gain and shift and with an eps too small to matter, is applied to vectors of *two*
+different numbers. How many different vectors can it return?
 
 1. Take the mean away. What do you know about the two numbers that are left?
 2. They are a and -a. Now divide by the standard deviation.
