@@ -4,7 +4,8 @@ write · ★★ · 12 min · 02-self-attention/6-patterns-and-entropy · after f
 
 P (n, n) are the weights of a causal head that dumps much of its weight on the first token. Ask what it does with the
 rest: take the first key out, scale each row up to one again, and return the evenness of each row (n,), its entropy over
-the largest that the keys which are left allow. Rows with fewer than two keys left get 0. (Every weight that the mask allows is positive.)
+the largest that the keys which are left allow. Rows with fewer than two keys left get 0. (Every weight that the mask
+allows is positive.)
 
 1. Which rows have two keys or more once the first is gone?
 2. Without its first entry a row sums to less than one. What has to be done before an entropy is taken?
