@@ -5,8 +5,8 @@ prove · ★★ · 15 min · 01-foundations/4-softmax-and-scale
 The theorem needs a query and a key that are independent. Let them be *equal* instead, $k = q$, as where a word meets
 itself and both projections are the same. The entries are independent with mean 0, variance 1 and
 $\mathbb{E}[q_i^4] = \kappa$. Prove that $q \cdot q$ has mean $d_k$ and variance $(\kappa - 1)\, d_k$. Then say what
-becomes of the mean and of the standard deviation if $q \cdot q$ is divided by $\sqrt{d_k}$ and the vectors get longer, and
-what follows for the weights.
+becomes of the mean and of the standard deviation if $q \cdot q$ is divided by $\sqrt{d_k}$ and the vectors get longer,
+and what follows for the weights.
 
 1. Write $q \cdot q$ as a sum. What is the mean of one term?
 2. The terms $q_i^2$ are independent of each other, so their variances add up.
