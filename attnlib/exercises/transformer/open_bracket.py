@@ -81,6 +81,15 @@ def outermost(kind):
     return np.array(found)
 
 
+def all_closed(kind):
+    """A closing bracket closes every bracket that is open."""
+    found, last = [], -1
+    for t, one in enumerate(kind):
+        last = t if one == 1 else -1 if one == -1 else last
+        found.append(last)
+    return np.array(found)
+
+
 def before_the_token(kind):
     return np.concatenate([[-1], open_bracket(kind)[:-1]])
 
@@ -127,6 +136,8 @@ VARIANTS = (by_depth, searched)
 MISTAKES = (
     Mistake("closed brackets are still open", "That is the last bracket that was opened, also where it has been "
         "closed since.", last_opened),
+    Mistake("all closed at once", "A closing bracket closes the innermost one only; the bracket around it is open "
+        "again.", all_closed),
     Mistake("the outermost", "That is the first of the open brackets. The innermost is the one opened last.",
         outermost),
     Mistake("before the token", "Everything is one position late: a token that opens a bracket is its own answer.",
