@@ -333,7 +333,7 @@ def test_missing_fonts_are_said_with_the_command_that_fetches_them(
         build(tmp_path, book())
 
 
-@pytest.mark.parametrize("module", ["figures", "ledger", "maths", "pages", "proofs"])
+@pytest.mark.parametrize("module", ["figures", "ledger", "maths", "outputs", "pages", "proofs"])
 def test_the_examples_in_the_extension_hold(module: str) -> None:
     found = doctest.testmod(__import__(f"_ext.{module}", fromlist=["_ext"]))
     assert found.attempted and not found.failed

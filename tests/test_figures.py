@@ -90,7 +90,7 @@ def test_panels_stand_side_by_side_where_there_is_room(
         assert drawing_of.get_by_role("img").count() == 1, "read aloud once"
 
 
-COLUMN, LETTER = 326, 11  # pixels: of a page on a phone, and of the smallest letter
+COLUMN, LETTER = 358, 11  # pixels: of a page on a phone, and of the smallest letter
 SIZE = re.compile(r"scale\((0\.\d+) -0")
 
 

@@ -22,6 +22,7 @@ STAMP = VENDOR / "stamp.txt"
 FONTS = {
     "source-serif-4": ("latin-wght-normal", "latin-wght-italic"),
     "source-sans-3": ("latin-wght-normal",),
+    "inconsolata": ("latin-standard-normal",),
 }
 
 

@@ -37,6 +37,7 @@ Bottom-up, each module uses only those above it:
     front_page  what the first page offers: where to start, what was read, how to cite
     page_foot  below a page: whether it was read, links to its source and to report an error
     bibliography  titles under Further reading lead to their papers
+    outputs    what a cell prints, narrow enough for a phone
     fewer_elements  fewer HTML elements for the same picture
     pages      the finished page: scripts, fonts, accessible names, a way to run it
     sitefiles  old addresses lead on; pages made by Sphinx are not indexed

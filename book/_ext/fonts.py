@@ -20,6 +20,9 @@ from .letters import Face, letters
 
 ASCII = frozenset(map(chr, range(0x20, 0x7F)))
 WEIGHTS = {"normal": (400, 700), "italic": 400}  # slanted letters are hardly ever bold
+NARROW = 82  # percent of the usual width: 69 letters of printed output in the width of a phone
+Axes = dict[str, int | tuple[int, int]]
+AXES: Axes = {"wght": WEIGHTS["normal"], "wdth": NARROW}
 FEATURES = ["ccmp", "kern", "liga", "lnum", "tnum"]
 NAMES = [0, 13, 14]  # copyright and licence; the family's name is reserved for the whole font
 FONT_FACE = re.compile(r"@font-face \{[^{}]*\}\n?")
@@ -27,8 +30,8 @@ SOURCE = re.compile(r'url\("([^"]+\.woff2)"\)')
 DESCRIBED = re.compile(r"""font-(family|style|weight):\s*["']?([^;"'}]*)""")
 
 
-def cut(font: bytes, kept: frozenset[str], weights: int | tuple[int, int] = WEIGHTS["normal"]) -> bytes:
-    """A font with the kept characters and weights alone."""
+def cut(font: bytes, kept: frozenset[str], axes: Axes = AXES) -> bytes:
+    """A font with the kept characters, weights and width alone."""
     options = subset.Options(
         flavor="woff2", layout_features=FEATURES, name_IDs=NAMES, hinting=False, notdef_outline=True
     )
@@ -37,23 +40,24 @@ def cut(font: bytes, kept: frozenset[str], weights: int | tuple[int, int] = WEIG
     cutter.populate(unicodes=map(ord, kept))
     cutter.subset(loaded)
     if "fvar" in loaded:
-        instancer.instantiateVariableFont(loaded, {"wght": weights}, inplace=True)
+        found = {axis.axisTag for axis in loaded["fvar"].axes}
+        instancer.instantiateVariableFont(loaded, {tag: axes[tag] for tag in found}, inplace=True)
     loaded.flavor = "woff2"
     written = io.BytesIO()
     loaded.save(written)
     return written.getvalue()
 
 
-def cut_once(font: Path, kept: frozenset[str], store: Path, style: str = "normal") -> Path:
+def cut_once(font: Path, kept: frozenset[str], store: Path, axes: Axes = AXES) -> Path:
     """Where the cut font lies; it is made if it is not there yet."""
     content = font.read_bytes()
-    recipe = repr((version, WEIGHTS[style], FEATURES, NAMES, sorted(kept))).encode()
+    recipe = repr((version, axes, FEATURES, NAMES, sorted(kept))).encode()
     made = store / f"{font.stem}-{hashlib.sha256(recipe + content).hexdigest()[:16]}.woff2"
     if not made.exists():
         store.mkdir(parents=True, exist_ok=True)
         for old in store.glob(f"{font.stem}-{'[0-9a-f]' * 16}.woff2"):
             old.unlink()
-        made.write_bytes(cut(content, kept, WEIGHTS[style]))
+        made.write_bytes(cut(content, kept, axes))
     return made
 
 
@@ -63,6 +67,15 @@ def face_of(rule: str) -> Face:
     Face(family='A b', style='italic', weight='200 900')
     """
     return Face(**({"style": "normal", "weight": "400"} | dict(DESCRIBED.findall(rule))))
+
+
+def axes_of(face: Face) -> Axes:
+    """
+    >>> axes_of(Face("Code", "normal", "400"))["wght"], axes_of(Face("Text", "normal", "200 900"))["wght"]
+    (400, (400, 700))
+    """
+    several = " " in face.weight
+    return AXES | {"wght": WEIGHTS[face.style] if several else int(face.weight)}
 
 
 def embed(css: str, pages: list[str], scripts: list[str], static: Path, store: Path) -> str:
@@ -75,7 +88,7 @@ def embed(css: str, pages: list[str], scripts: list[str], static: Path, store: P
         kept = in_formulas.get(face) if face.family.startswith("KaTeX") else in_text
         if not source or not kept:
             return ""
-        font = cut_once(static / source[1], frozenset(kept), store, face.style)
+        font = cut_once(static / source[1], frozenset(kept), store, axes_of(face))
         data = base64.b64encode(font.read_bytes()).decode()
         return rule[0].replace(source[0], f'url("data:font/woff2;base64,{data}")')
 

@@ -20,6 +20,7 @@ from sphinx.util import logging
 from .fewer_elements import with_fewer_elements
 from .maths import KATEX, FormulaError, render
 from .navigation import numbered
+from .outputs import narrowed
 from .page_facts import facts_of, pages
 
 logger = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ def tidy(html: str) -> str:
     html = OF_SPHINX.sub("", html)
     if 'id="search-results"' not in html:
         html = STEMMER.sub("", html)
-    return with_fewer_elements(html)
+    return with_fewer_elements(narrowed(html))
 
 
 def tidy_what_is_written(app: Sphinx) -> None:
