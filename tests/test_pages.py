@@ -140,9 +140,10 @@ OVERFLOW = """() => {
   return [`the page is ${all} wide`, ...wide.slice(0, 5).map(e => e.outerHTML.slice(0, 120))];
 }"""
 # Emptied before axe looks, for time: the drawn half of a formula, which screen readers do not get (they get its MathML)
-# and which has the colour of its text; the parts of a figure, which is one image with one name; and of the coloured
-# words of code all but three of each colour. What is emptied keeps its size. What waits for the reader to come near is
-# laid out first, so that everything is judged where it will stand.
+# and which has the colour of its text; in the MathML the elements, but not the words, where none has an attribute that
+# axe reads; the parts of a figure, which is one image with one name; and of the coloured words of code all but three of
+# each colour. What is emptied keeps its size. What waits for the reader to come near is laid out first, so that
+# everything is judged where it will stand.
 EMPTY = """async () => {
   const drawn = () => new Promise(done => {
     requestAnimationFrame(() => requestAnimationFrame(done));
@@ -157,6 +158,13 @@ EMPTY = """async () => {
     drawn.style.cssText = `display: inline-block; width: ${sizes[i].width}px; height: ${sizes[i].height}px`;
     drawn.replaceChildren();
   });
+  const read = /^(aria-|on)|^(id|role|class|style|title|lang|dir|href|tabindex|contenteditable)$/;
+  for (const math of document.querySelectorAll('math')) {
+    const parts = [...math.querySelectorAll('*')];
+    if (parts.some(part => part.getAttributeNames().some(name => read.test(name)))) continue;
+    math.querySelector('annotation')?.remove();
+    math.replaceChildren(math.textContent);
+  }
   for (const figure of document.querySelectorAll('.drawing > svg')) figure.replaceChildren();
   const seen = {};
   for (const word of document.querySelectorAll('.highlight span')) {
