@@ -131,7 +131,7 @@ class UntilFailed(Watcher):
         self.failed = failed
 
     def pytest_exception_interact(self, node: Any, call: Any) -> None:
-        super().pytest_exception_interact(call)
+        super().pytest_exception_interact(node, call)
         if isinstance(call.excinfo.value, self.failed):
             node.session.shouldfail = "the proof has failed"
 
