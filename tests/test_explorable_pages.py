@@ -4,6 +4,7 @@ import re
 
 import pytest
 import test_pages as pages
+from letters_drawn import lacking
 from waits import patient, until
 
 pytestmark = pytest.mark.browser
@@ -174,7 +175,7 @@ def test_without_scripts_the_figure_stands_there(name, browser, origin):
 def test_a_picture_moves_on_a_page_from_the_disk(name, browser, origin):
     with pages.Opened(browser, (pages.SITE / name).as_uri()) as opened:
         bring_all(opened.page)
-        assert opened.faults + broken(opened.page) == []
+        assert lacking(opened.page) + opened.faults + broken(opened.page) == []
 
 
 def test_pages_without_a_picture_hold_nothing_of_it():

@@ -16,6 +16,7 @@ import chromium
 import pytest
 import yaml
 from gzip_server import Server, serving
+from letters_drawn import lacking
 from page_speed import SCROLL, pages
 from waits import loaded, patient, until
 
@@ -394,7 +395,8 @@ STILL = [name for name in PAGES if 'data-explorable="' not in (SITE / name).read
 @pytest.mark.parametrize("name", STILL or ["(the book is not built)"])
 def test_a_page_opened_from_the_disk_is_whole_too(name: str, browser: Any, origin: str) -> None:
     with Opened(browser, (SITE / name).as_uri()) as opened:
-        assert not opened.faults, "\n".join(opened.faults)
+        wrong = opened.faults + lacking(opened.page)
+        assert not wrong, "\n".join(wrong)
 
 
 # ---- What scripts add, by keyboard, and what is there without them --------------------------------------------------
