@@ -76,6 +76,12 @@ OPENED = {
     "a heading without words": Fault("<h2></h2>", AXE, "axe empty-heading"),
     "a list of what is no item": Fault("<ul><p>x</p></ul>", AXE, "axe list"),
     "a role that does not exist": Fault('<p role="paragraf">x</p>', AXE, "axe aria-roles"),
+    "a role that does not exist in a formula": Fault(
+        '<p><math><mrow><mi>a</mi><mi role="paragraf">x</mi></mrow></math></p>', AXE, "axe aria-roles"
+    ),
+    "a link in a formula without words": Fault(
+        '<p><math><mrow><mi>a</mi><mtext><a href="#main-content"></a></mtext></mrow></math></p>', AXE, "axe link-name"
+    ),
     "an order of its own for Tab": Fault('<button tabindex="3">x</button>', AXE, "axe tabindex"),
     "a target too small for a finger": Fault(
         '<button style="all: unset; width: 9px; height: 9px">x</button>' * 2, AXE, "axe target-size"

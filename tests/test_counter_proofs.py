@@ -84,6 +84,11 @@ def test_sum(): assert abs(softmax([[1.0, 2.0]]).sum() - 1) < 1e-9
 def test_skipped(): assert 0
 @pytest.mark.xfail
 def test_expected(): assert 0
+@pytest.mark.parametrize("i", range(3))
+def test_many(i):
+    open(f"case-{i}", "w").close()
+    if i == 0: raise ValueError("an accident")
+    assert i > 5
 """
 
 
@@ -99,6 +104,15 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / "attnlib" / name).write_text((ROOT / "attnlib" / name).read_text("utf8"))
     monkeypatch.setattr(proofs, "ROOT", tmp_path)
     return tmp_path
+
+
+def test_a_proof_ends_with_its_first_assertion_that_fails_and_not_with_an_accident(planted: Path) -> None:
+    found = proofs.run("test_a.py::test_many")
+    assert (found.ended, found.first) == ("fails", "test_a.py::test_many[0]")
+    assert [file.name for file in sorted(proofs.copy_of(planted).place.glob("case-*"))] == [
+        "case-0",
+        "case-1",
+    ]
 
 
 def row(name: str, proof: str, *edits: Edit, verdict: str = "FALSE") -> Row:

@@ -123,12 +123,25 @@ def run_cells(cells: list[str], edit: Edit | None = None) -> str:
     return "holds"
 
 
+class UntilFailed(Watcher):
+    """A watcher that ends the run after an assertion that fails: then it is decided, and other cases are not run."""
+
+    def __init__(self, failed: tuple[type[BaseException], ...]) -> None:
+        super().__init__()
+        self.failed = failed
+
+    def pytest_exception_interact(self, node: Any, call: Any) -> None:
+        super().pytest_exception_interact(node, call)
+        if isinstance(call.excinfo.value, self.failed):
+            node.session.shouldfail = "the proof has failed"
+
+
 def run_test(proof: str) -> tuple[str, str]:
     import pytest
 
-    watcher = Watcher()
-    pytest.main([proof, *QUIET], plugins=[watcher])
     failed = (AssertionError, pytest.fail.Exception)
+    watcher = UntilFailed(failed)
+    pytest.main([proof, *QUIET], plugins=[watcher])
     accidents = [error for error in watcher.errors if not isinstance(error, failed)]
     if len(watcher.errors) > len(accidents):
         return "fails", watcher.first

@@ -23,12 +23,13 @@ sys.path.insert(0, str(ROOT / "book"))
 
 from _ext.chapters import with_subject  # noqa: E402  # pyright: ignore[reportMissingImports]
 
-ON_SCREEN_ONLY = (
-    "script, template, form, .headerlink, .copybtn, .ledger-tools, .page-foot, .enlarge, .start, #what-you-have-read, "
-    "details.above-input, .frame-exercise > details, .cell-check"
-)
+ON_SCREEN_ONLY = {"script", "template", "form"}  # elements
+CLASSES_ON_SCREEN_ONLY = {
+    "headerlink", "copybtn", "ledger-tools", "page-foot", "enlarge", "start", "cell-check"
+}  # fmt: skip
 REFERS_TO_IDS = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
 HEADINGS = re.compile(r"h[1-5]")
+ARTICLE = re.compile(r'<article class="bd-article".*</article>', re.S)  # the rest of a page need not be read
 ELSEWHERE = "another-part:"  # prefix of links into other parts, until the parts are joined
 
 
@@ -111,12 +112,13 @@ def places(names: list[str]) -> str:
 
 def article(site: Path, page: Page, pages: list[Page], address: str) -> Tag:
     """The text of one page, adapted to the single document."""
-    soup = BeautifulSoup((site / f"{page.name}.html").read_text(encoding="utf-8"), "html.parser")
-    text = soup.select_one("article.bd-article")
-    if text is None:
+    whole = ARTICLE.search((site / f"{page.name}.html").read_text(encoding="utf-8"))
+    if whole is None:
         raise SystemExit(f"single_page: {page.name}.html has no article; build the book again: make book")
+    text = BeautifulSoup(whole[0], "html.parser").article
+    assert text is not None
     point_to_solutions(text)
-    for element in text.select(ON_SCREEN_ONLY):
+    for element in text.find_all(on_screen_only):
         element.decompose()
     for fold in text.find_all("details"):
         fold["open"] = ""
@@ -124,6 +126,19 @@ def article(site: Path, page: Page, pages: list[Page], address: str) -> Tag:
         heading.name = f"h{int(heading.name[1]) + 1}"
     rewrite(text, page, {other.name: other.key for other in pages}, address)
     return text
+
+
+def on_screen_only(element: Tag) -> bool:
+    """Whether an element is of no use on paper."""
+    classes = element.get_attribute_list("class")
+    if element.name == "details":
+        around = element.parent.get_attribute_list("class") if element.parent else []
+        return "above-input" in classes or "frame-exercise" in around
+    return (
+        element.name in ON_SCREEN_ONLY
+        or not CLASSES_ON_SCREEN_ONLY.isdisjoint(classes)
+        or element.get("id") == "what-you-have-read"
+    )
 
 
 def point_to_solutions(text: Tag) -> None:

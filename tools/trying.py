@@ -150,7 +150,7 @@ class Watcher:
     def pytest_collectreport(self, report: Any) -> None:
         self.first = self.first or (report.nodeid if report.failed else "")
 
-    def pytest_exception_interact(self, call: Any) -> None:
+    def pytest_exception_interact(self, node: Any, call: Any) -> None:
         self.errors.append(call.excinfo.value)
 
 
