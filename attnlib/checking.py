@@ -39,6 +39,10 @@ KINDS = {  # what an array must hold and how to convert it, by kind; by name for
         "`torch.from_numpy` makes one; attnlib.reference has the same function for arrays.",
     ),
 }
+OF_ITS_OWN_DTYPE = (
+    "bias",
+    "lam",
+)  # a bias is converted; the log of a sum stays in float32 beside half precision
 # For `layer(X, X, X)`, which torch.nn.MultiheadAttention takes.
 ANOTHER_SOURCE = "Keys and values come from one source: `layer(X, source)`, and for X itself `layer(X)`."
 HINTS = {  # advice on a wrong shape, by the name of the array or its first letter
@@ -218,7 +222,11 @@ class Call:
         """Check ranks and dtypes, then sizes, then what broadcasts to them, then numbers."""
         for name, shape, _, axes in self.arrays:
             self._rank(name, shape, axes)
-        floats = {name: one for name, _, one, axes in self.arrays if axes.kind == "float" and name != "bias"}
+        floats = {
+            name: one
+            for name, _, one, axes in self.arrays
+            if axes.kind == "float" and name.split(".")[-1] not in OF_ITS_OWN_DTYPE
+        }
         if len({one.dtype for one in floats.values()}) > 1 and not converts(next(iter(floats.values()))):
             these = ", ".join(f"{name} {dtype_of(one)}" for name, one in floats.items())
             rule = f"all arrays must have the same dtype; got {these}. Convert them to one dtype."

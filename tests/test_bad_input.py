@@ -8,6 +8,7 @@ import torch
 
 from attnlib.interpret import patterns
 from attnlib.nn import attention as nn_attention
+from attnlib.nn import flash as nn_flash
 from attnlib.nn import gates as nn_gates
 from attnlib.nn import grouped as nn_grouped
 from attnlib.nn import heads as nn_heads
@@ -16,7 +17,7 @@ from attnlib.nn import ops as nn_ops
 from attnlib.nn.cache import KVCache
 from attnlib.nn.layers import CrossAttention, SelfAttention
 from attnlib.nn.multihead import MultiHeadAttention
-from attnlib.reference import attention, gates, grouped, heads, layers, masks, multihead, ops
+from attnlib.reference import attention, flash, gates, grouped, heads, layers, masks, multihead, ops
 from attnlib.reference.attention import AttentionParameters
 from attnlib.reference.multihead import MultiHeadParameters
 from attnlib.train.fit import fit
@@ -31,6 +32,7 @@ PARAMETERS, LAYER = MultiHeadParameters(EYE, EYE, EYE, EYE), AttentionParameters
 TWINS = [
     (attention.scaled_dot_product_attention, nn_attention.scaled_dot_product_attention, (X, X, X, MASK)),
     (attention.attend, nn_attention.attend, (P, X, MASK)),
+    (flash.flash_attention, nn_flash.flash_attention, (X, X, X)),
     (heads.split_heads, nn_heads.split_heads, (X, 2)),
     (heads.merge_heads, nn_heads.merge_heads, (Z,)),
     (heads.mask_for_heads, nn_heads.mask_for_heads, (MASK, 3)),

@@ -28,6 +28,7 @@ CALLS = {
     "attention_weights": (X, Y, MASK),
     "visible": (X, Y, MASK[:, :1], False),
     "fused_attention": (X, Y, V, MASK, S),
+    "flash_attention": (X, Y, V),
     "scaled_dot_product_attention": (X, Y, V, MASK),
     "gate_heads": (Z, torch.ones(H, **META)),
     "repeat_heads": (Z, 2),

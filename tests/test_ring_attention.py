@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attnlib.reference.attention import scaled_dot_product_attention
-from attnlib.reference.ring_attention import attention_on_a_ring
+from attnlib.reference.attention import attend, scaled_dot_product_attention
+from attnlib.reference.ring_attention import Joined, attention_on_a_ring, join_tile
 from attnlib.testing import assert_close
 
 D_K, D_V, N = 5, 7, 3
@@ -44,3 +44,21 @@ def test_no_query_sees_what_comes_behind_it_wherever_the_tokens_lie(p, dealt, rn
 @pytest.mark.parametrize("p", [1, 2, 5])
 def test_each_worker_sends_its_tile_to_all_but_one(p, rng):
     assert set(attention_on_a_ring(*parts(rng, p))[1]) == {(p - 1) * N * (D_K + D_V)}
+
+
+def test_tiles_join_for_a_batch_and_a_query_that_may_look_nowhere_keeps_nothing(rng):
+    S, V = rng.normal(size=(2, 4, 6)), rng.normal(size=(2, 6, D_V))
+    mask = rng.random((4, 6)) < 0.5
+    mask[:, 5] = True
+    mask[1], mask[2, :3] = False, False  # query 1 sees no key at all, query 2 none of the first tile
+    found = Joined(np.full((2, 4), -np.inf), np.zeros((2, 4)), np.zeros((2, 4, D_V)))
+    for keys in (slice(0, 3), slice(3, 6)):
+        found = join_tile(found, S[..., keys], V[:, keys], mask[:, keys])
+    exact, _ = attend(S, V, mask)
+    seen = [0, 2, 3]
+    assert_close(found.summed[:, seen] / found.total[:, seen, None], exact[:, seen], "float64")
+    assert (
+        (found.largest[:, 1] == -np.inf).all()
+        and not found.total[:, 1].any()
+        and not found.summed[:, 1].any()
+    )

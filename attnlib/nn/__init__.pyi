@@ -28,6 +28,7 @@ from attnlib.nn.depth import StochasticDepth as StochasticDepth, stochastic_dept
 from attnlib.nn.direct_calls import with_direct_calls as with_direct_calls
 from attnlib.nn.drop import dropout as dropout, dropped_attention as dropped_attention
 from attnlib.nn.embedding import embed as embed, scaled_embed as scaled_embed, tied_scores as tied_scores
+from attnlib.nn.flash import flash_attention as flash_attention
 from attnlib.nn.gates import gate_heads as gate_heads, gated_heads as gated_heads
 from attnlib.nn.glu import geglu as geglu, reglu as reglu, swiglu as swiglu
 from attnlib.nn.grouped import repeat_heads as repeat_heads

@@ -84,6 +84,11 @@ from attnlib.reference.embedding import (
     tied_scores as tied_scores,
     tied_scores_backward as tied_scores_backward,
 )
+from attnlib.reference.flash import (
+    FlashCache as FlashCache,
+    flash_attention as flash_attention,
+    flash_attention_backward as flash_attention_backward,
+)
 from attnlib.reference.floats import (
     FloatFormat as FloatFormat,
     bits as bits,

@@ -16,16 +16,21 @@ from attnlib.shapes import Array, Bool, Float, Int, checked
 class Joined(NamedTuple):
     """The result of attention over some of the keys, in a form to which further keys can be added."""
 
-    largest: Float[Array, "m"]  # the largest score of each query so far
-    total: Float[Array, "m"]  # the sum of exp(score - largest)
-    summed: Float[Array, "m d_v"]  # the sum of values, weighted by the same exponentials
+    largest: Float[Array, "*b m"]  # the largest score of each query so far
+    total: Float[Array, "*b m"]  # the sum of exp(score - largest)
+    summed: Float[Array, "*b m d_v"]  # the sum of values, weighted by the same exponentials
 
 
 @checked
 def join_tile(
-    so_far: Joined, S: Float[Array, "m n"], V: Float[Array, "n d_v"], mask: Bool[Array, "m n"] | None = None
+    so_far: Joined,
+    S: Float[Array, "*b m n"],
+    V: Float[Array, "*b n d_v"],
+    mask: Bool[Array, "*#b #m #n"] | None = None,
 ) -> Joined:
     """Add the scores and values of another tile; earlier sums are rescaled to the new largest score.
+
+    A query that may look at no key of any tile keeps the largest score -inf, and sums of zero.
 
     >>> empty = Joined(np.array([-np.inf]), np.zeros(1), np.zeros((1, 1)))
     >>> found = join_tile(empty, np.array([[0.0, 0.0]]), np.array([[2.0], [4.0]]))
@@ -34,8 +39,9 @@ def join_tile(
     """
     S = S if mask is None else np.where(mask, S, -np.inf)
     largest = np.maximum(so_far.largest, S.max(axis=-1))
-    shrink, E = np.exp(so_far.largest - largest), np.exp(S - largest[:, None])
-    return Joined(largest, shrink * so_far.total + E.sum(axis=-1), shrink[:, None] * so_far.summed + E @ V)
+    base = np.where(largest > -np.inf, largest, 0)  # -inf minus -inf would be NaN
+    shrink, E = np.exp(so_far.largest - base), np.exp(S - base[..., None])
+    return Joined(largest, shrink * so_far.total + E.sum(axis=-1), shrink[..., None] * so_far.summed + E @ V)
 
 
 @checked
