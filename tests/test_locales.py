@@ -17,7 +17,7 @@ from attnlib.data.locales import date, from_now, locale_texts, locale_vocabulari
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
-from locale_patterns import everything  # noqa: E402
+from locale_patterns import everything  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 LANGUAGES = st.sampled_from(["en", "fr"])
 SECONDS = dict(TIMEDELTA_UNITS)
