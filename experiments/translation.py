@@ -1,7 +1,7 @@
-"""Train the course's translator: a small encoder-decoder for the English-French corpus (book: translation).
+"""Train the course's translator: a small encoder-decoder for the English-French corpus.
 
-Its parameters are stored in `attnlib/data/translation/`, and what it can do in `attnlib/data/results/translation.json`.
-The same command goes on from the newest checkpoint.
+Book: encoder-decoder-translation. Its parameters are stored in `attnlib/data/translation/`, and what it can do in
+`attnlib/data/results/translation.json`. The same command goes on from the newest checkpoint.
 
     python experiments/translation.py                # all of it
     python experiments/translation.py --others       # three more models from other seeds; stores what they can do

@@ -1,4 +1,4 @@
-"""A transformer and Chapter 1's recurrent translator, trained for the same time (book: translation).
+"""A transformer and Chapter 1's recurrent translator, trained for the same time (book: encoder-decoder-translation).
 
 The budget is processor time on one core, in seconds, because a step of the one costs more than a step of the other. So
 the number of steps depends on the machine, and no result can be repeated to the last digit.

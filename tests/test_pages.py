@@ -510,7 +510,7 @@ def test_the_contents_follow_the_reading(browser: Any, origin: str) -> None:
         assert not opened.faults
 
 
-WIDE = "book/04-transformer/5-encoder-and-decoder.html"
+WIDE = "book/04-transformer/6-encoder-decoder-translation.html"
 
 
 def test_a_table_that_goes_on_to_the_side_shows_it_and_scrolls_by_keyboard(browser: Any, origin: str) -> None:

@@ -18,7 +18,7 @@ GIVEN = {
     "03-multi-head/2-one-matrix-multiplication": {"1280"},
     "04-transformer/1-from-text-to-vectors": {"255", "77", "76", "2,047"},
     "04-transformer/3-where-am-i": {"256"},
-    "04-transformer/5-encoder-and-decoder": {"65"},  # the millions that the paper counts
+    "04-transformer/6-encoder-decoder-translation": {"65"},  # the millions that the paper counts
     "04-transformer/8-somebody-elses-weights": {"64", "124", "16"},
 }
 BOOK = ROOT / "book"

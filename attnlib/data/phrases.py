@@ -1,7 +1,7 @@
 """Short French sentences with their English translations and word alignment: "je suis étudiant", "I am a student".
 
-Book: encoder-and-decoder. The French sentences, of three or five words, are the source. Some English words need
-another position of the source: the article "a", which French leaves out, depends on the noun.
+Book: encoder-decoder-translation, its investigation. The French sentences, of three or five words, are the source. Some
+English words need another position of the source: the article "a", which French leaves out, depends on the noun.
 """
 
 from itertools import product

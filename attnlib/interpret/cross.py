@@ -1,6 +1,7 @@
 """The cross-attention weights of a decoder, for each word that it predicts.
 
-Book: translation. Row i of the weights is that of the position that predicts word i, having read the words before it.
+Book: encoder-decoder-translation. Row i of the weights is that of the position that predicts word i, having
+read the words before it.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Exposure bias: how a translator continues after a wrong word, which it never had to do in training.
 
-Book: translation. In training the decoder reads the reference translation up to each position; in use it reads its own
-earlier predictions, right or wrong.
+Book: beams-and-bleu. In training the decoder reads the reference translation up to each position; in use it reads its
+own earlier predictions, right or wrong.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """BLEU, in per cent: the share of a translation's words and phrases that also stand in a reference translation.
 
-Book: translation (eq-bleu). Papineni and others (2002) defined it for a whole corpus; the smoothings are those of Chen
-and Cherry (2014), under the names that sacrebleu gives them. A sentence is a sequence of words. As in the
-paper, the translation that is judged is the *candidate*.
+Book: encoder-decoder-translation (eq-bleu), beams-and-bleu. Papineni and others (2002) defined it for a whole corpus;
+the smoothings are those of Chen and Cherry (2014), under the names that sacrebleu gives them. A sentence is a sequence
+of words. As in the paper, the translation that is judged is the *candidate*.
 """
 
 import math

@@ -1,7 +1,7 @@
 """The transformer of 2017: an encoder reads the source once, a decoder reads its output and writes the target.
 
-Book: encoder-and-decoder (eq-memory, eq-decoder-block, eq-cross-projections). Both are stacks of `Block`s: those of the
-encoder see everything, those of the decoder what came before, and by cross-attention the whole source.
+Book: encoder-decoder-translation (eq-memory, eq-decoder-block, eq-cross-projections). Both are stacks of `Block`s:
+those of the encoder see everything, those of the decoder what came before, and by cross-attention the whole source.
 """
 
 import math

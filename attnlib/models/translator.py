@@ -1,7 +1,7 @@
-"""The course's translator: a small encoder-decoder for the corpus's English and French (book: translation).
+"""The course's translator: a small encoder-decoder for the corpus's English and French.
 
-It is stored with the package, in bfloat16 as safetensors. `MODEL_CARD.md` in the same folder says what it was trained
-on and what it cannot do; `experiments/translation.py` trains it again.
+Book: encoder-decoder-translation. It is stored with the package, in bfloat16 as safetensors. `MODEL_CARD.md` in the
+same folder says what it was trained on and what it cannot do; `experiments/translation.py` trains it again.
 """
 
 from difflib import get_close_matches

@@ -1,8 +1,8 @@
 """Train a model to translate or to copy, and measure it: right tokens, right sentences, attention weights.
 
-Book: the-bottleneck, translation. A model is a `Seq2Seq` or an `EncoderDecoder`, which are called alike. Sentences come
-from `attnlib.data.bilingual`, number sequences from `attnlib.data.tasks`. A model is trained on the GPU where there is
-one, and comes back to the CPU.
+Book: the-bottleneck, encoder-decoder-translation. A model is a `Seq2Seq` or an `EncoderDecoder`, which are called
+alike. Sentences come from `attnlib.data.bilingual`, number sequences from `attnlib.data.tasks`. A model is trained on
+the GPU where there is one, and comes back to the CPU.
 """
 
 from collections.abc import Callable, Iterable, Sequence

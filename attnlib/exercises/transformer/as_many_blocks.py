@@ -1,6 +1,6 @@
 """As many blocks with one stack
 
-predict · ★ · 4 min · 04-transformer/5-encoder-and-decoder
+predict · ★ · 4 min · 04-transformer/6-encoder-decoder-translation
 
 The transformer of 2017 has 6 blocks in its encoder and 6 in its decoder, of one width d, with 4 d inside the
 feed-forward networks. How many blocks has a GPT of that width with as many parameters in its blocks? Leave out

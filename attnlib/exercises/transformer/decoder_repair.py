@@ -1,6 +1,6 @@
 """A translator in company
 
-repair · ★★ · 10 min · 04-transformer/5-encoder-and-decoder
+repair · ★★ · 10 min · 04-transformer/6-encoder-decoder-translation
 
 This is meant to be a pre-norm decoder block with one head: X (b, m, d) are the words said so far, H (b, n, d) is the
 memory, real (b, n) is True where it holds a word and not padding. Trained with it, a model translates what keeps its

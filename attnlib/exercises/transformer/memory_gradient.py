@@ -1,6 +1,6 @@
 """Read by many
 
-write · ★★ · 8 min · 04-transformer/5-encoder-and-decoder
+write · ★★ · 8 min · 04-transformer/6-encoder-decoder-translation
 
 Every block of a decoder makes keys and values of its own from the one memory H (n, d): K = H W_K and V = H W_V.
 Backwards, block i has found dK[i] and dV[i]. So dK and dV are (blocks, n, d_k), W_K and W_V (blocks, d, d_k). Return

@@ -1,6 +1,6 @@
 """How much of a batch is padding?
 
-write · ★★ · 8 min · 04-transformer/6-translation
+write · ★★ · 8 min · 04-transformer/5-beams-and-bleu
 
 lengths (sentences,) are numbers of words. The sentences are sorted from the shortest to the longest and cut into
 batches of `size`, in that order, so that the last batch may be smaller. Each batch is padded to its longest sentence.

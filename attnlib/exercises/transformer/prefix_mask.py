@@ -1,6 +1,6 @@
 """One stack that reads and says
 
-write · ★★ · 10 min · 04-transformer/5-encoder-and-decoder · after self-attention.packed
+write · ★★ · 10 min · 04-transformer/6-encoder-decoder-translation · after self-attention.packed
 
 A GPT can translate, too: the source of n places stands in front of the target of m. real (b, n) is True where the
 source holds a word and not padding; the target has no padding. Return the mask (b, n + m, n + m), True = may look,

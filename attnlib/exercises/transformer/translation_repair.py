@@ -1,6 +1,6 @@
 r"""A translator that stays vague
 
-repair · ★★ · 10 min · 04-transformer/6-translation
+repair · ★★ · 10 min · 04-transformer/5-beams-and-bleu
 
 The loss of a translator with one layer of cross-attention. source (b, n) and target (b, m) are word numbers, and 0 is
 padding; each target begins with the mark of the beginning. E and T have a vector for each word, and U (d, vocab) makes

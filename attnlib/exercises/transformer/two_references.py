@@ -1,6 +1,6 @@
 """BLEU with two right translations
 
-write · ★★★ · 15 min · 04-transformer/6-translation
+write · ★★★ · 15 min · 04-transformer/5-beams-and-bleu
 
 A sentence can be translated in more than one right way. said, first and second are arrays of word numbers: a
 translation and two references. Write its BLEU in per cent, with n from 1 to 4 and without smoothing (every n has a

@@ -1,6 +1,6 @@
 """From words to sentences
 
-predict · ★ · 3 min · 04-transformer/6-translation
+predict · ★ · 3 min · 04-transformer/5-beams-and-bleu
 
 A translator says each token right in 98 % of the cases as long as everything before it is right, independently of the
 others. Which share of sentences with 12 words does it translate without any error? The end of the sentence has to be
