@@ -9,10 +9,11 @@ and h (d,), without building an array of m n d numbers.
 1. Multiply the square out. Which of the three terms is the same for all keys of a query?
 2. That term may be left out, because a softmax does not see it. What is left is one product of all pairs, and
    one number for each key.
-3. Divide queries and keys by h first. Then it is the plain distance, and the page has the rest.
+3. Divide queries and keys by h first. Then it is the plain distance: the scores are the dot products, less half of
+   each key's squared length.
 
-With queries and keys divided by h this is attention with a handicap for long keys. An array of all differences
-would have d times as many numbers as the scores.
+With queries and keys divided by h this is attention in which each key's score is lowered by half of its squared
+length. An array of all differences would have d times as many numbers as the scores.
 """
 
 import numpy as np

@@ -2,18 +2,18 @@ r"""Words that are not there
 
 fill · ★★ · 8 min · 01-foundations/1-the-bottleneck
 
-A batch holds sentences of different lengths; the shorter ones are filled up, and the states of the filling are worth
-nothing. s (b, d) are decoder states, H (b, n, d) encoder states, lengths (b,) says how many of each row are
-real, at least one. Fill the gaps, so that the contexts (b, d) come from the real states alone, with a softmax of the
-dot products as weights.
+A batch holds sentences of different lengths. The shorter ones are padded, and the states of the padding must not be
+used. s (b, d) are decoder states, H (b, n, d) encoder states, lengths (b,) holds how many states of each row are real,
+at least one. Fill the gaps, so that the contexts (b, d) come from the real states alone, with a softmax of the dot
+products as weights.
 
-1. What weight must a state of the filling have, and what must the others sum to?
+1. What weight must a state of the padding have, and what must the others sum to?
 2. A score of minus infinity becomes a weight of zero, and the sum of the others is one by itself.
 3. Compare the positions 0 to n - 1 with the lengths, put minus infinity where the position is too far, subtract the
    largest score that is left, and average H with the softmax.
 
-Setting the weights of the filling to zero afterwards is too late: they have had their share of the sum. This is the
-first mask of the course.
+Setting the weights of the padding to zero after the softmax is too late: they have had their share of the sum. This is
+the first mask of the course.
 """
 
 import numpy as np
