@@ -2,13 +2,13 @@
 
 write · ★★ · 15 min · 03-multi-head/4-a-circuit · after multi-head.gap-pattern
 
-A text was spoiled, and a later head no longer attends to position `target`. X (n, d) is the stream of the spoiled text
-before that head, in which `bad` (h, n, d), what each of h earlier heads wrote at each position, is contained. In the
-whole text they had written `clean` (h, n, d). The later head has the query q (d_k), its keys are X W_K, and it scores
-as usual, divided by the root of d_k; every position is visible. Put back one head at one position at a time: return
-the weight on `target`, (h, n). `softmax` is there.
+In a text some tokens were replaced, and a later head no longer attends to position `target`. X (n, d) is the residual
+stream of the changed text before that head. It contains the sum of `bad` (h, n, d), what each of h earlier heads added
+at each position. In the original text they had added `clean` (h, n, d). The later head has the query q (d_k), its keys
+are X W_K, and it scores as usual, divided by the root of d_k; every position is visible. Put back one head at one
+position at a time: return the weight on `target`, (h, n). `softmax` is there.
 
-1. What is in the stream at position i once head k writes there what it wrote in the whole text?
+1. What is in the stream at position i once head k adds there what it added in the original text?
 2. Only one row of the stream changes, so only one score does.
 3. The stream is a sum: take `bad[k, i]` away, add `clean[k, i]`, and leave all other positions as they are.
 
