@@ -7,11 +7,11 @@ follows a power law of the size. Given the losses (k,) of models with `sizes` (k
 logarithmic axes, and return the loss that it predicts at `size`.
 
 1. Which number is a line in ln N: the loss, its logarithm, or the logarithm of something else?
-2. Take the floor away first. Then it is the fit of the page.
+2. Subtract the floor first. What is left is fitted by a line of logarithms.
 3. Fit a line to ln(losses - floor) over ln(sizes), read it at ln(size), take the exponential, and put the floor back.
 
-Without the floor a law sinks below every bound in the end. With one that is only guessed, the fit has one
-number more to be wrong by: losses that have not come near the floor say little about where it is.
+Without the floor a law sinks below every bound in the end. With one that is only guessed, the fit has one number more
+to be wrong by: losses that are far above the floor determine it badly.
 """
 
 import numpy as np
@@ -73,7 +73,7 @@ MISTAKES = (
         {"slope * (np.log(size)": "-slope * (np.log(size)"}),
     Mistake("the floor in the exponent", "The floor was added to the logarithm. It is a loss, and is added to a loss.",
         {"floor + np.exp(y.mean()": "np.exp(floor + y.mean()"}),
-    Mistake("another base on the way back", "The exponential and the logarithms have different bases.",
+    Mistake("another base in the exponential", "The exponential and the logarithms have different bases.",
         {"np.exp(y.mean() + slope * (np.log(size) - x.mean()))":
              "10 ** (y.mean() + slope * (np.log(size) - x.mean()))"},
         {"np.exp(y.mean() + slope * (np.log(size) - x.mean()))":
@@ -84,12 +84,12 @@ MISTAKES = (
     Mistake("a line through the origin", "The line was made to pass through zero. The law has a factor of its own, "
         "the height of the line.",
         {"y.mean() + slope * (np.log(size) - x.mean())": "(x * y).sum() / (x * x).sum() * np.log(size)"}),
-    Mistake("a curve and no line", "A parabola was fitted. A power law is a line on logarithmic axes, and a curve "
-        "bends on beyond the points.",
+    Mistake("a curve and no line", "A parabola was fitted. A power law is a line on logarithmic axes; a parabola keeps "
+        "curving beyond the points.",
         lambda sizes, losses, floor, size: floor + np.exp(np.polyval(np.polyfit(np.log(sizes), np.log(losses -
             floor), 2), np.log(size)))),
-    Mistake("axes exchanged", "The line was fitted with the sizes upwards: their distances were made small, and not "
-        "those of the losses.",
+    Mistake("axes exchanged", "The line was fitted with the axes exchanged: the squared errors of the sizes were "
+        "minimised, not those of the losses.",
         {"slope = ((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum()":
              "slope = ((y - y.mean()) ** 2).sum() / ((x - x.mean()) * (y - y.mean())).sum()"}),
     Mistake("slope and height are exchanged", "The slope of the line and its height at zero changed places. "
