@@ -69,7 +69,7 @@ MISTAKES = (
         {"x, y = np.log(sizes), np.log(losses - floor)": "x, y = np.log(sizes[-2:]), np.log(losses[-2:] - floor)"}),
     Mistake("the last size again", "This is the law at the largest size that was trained.",
         lambda sizes, losses, floor, size: floor_law(sizes, losses, floor, sizes[-1])),
-    Mistake("the slope with another sign", "A larger model has a smaller loss.",
+    Mistake("the slope of the line with another sign", "A larger model has a smaller loss.",
         {"slope * (np.log(size)": "-slope * (np.log(size)"}),
     Mistake("the floor in the exponent", "The floor was added to the logarithm. It is a loss, and is added to a loss.",
         {"floor + np.exp(y.mean()": "np.exp(floor + y.mean()"}),
@@ -92,8 +92,8 @@ MISTAKES = (
         "minimised, not those of the losses.",
         {"slope = ((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum()":
              "slope = ((y - y.mean()) ** 2).sum() / ((x - x.mean()) * (y - y.mean())).sum()"}),
-    Mistake("slope and height are exchanged", "The slope of the line and its height at zero changed places. "
-        "`np.polyfit` gives the slope first.",
+    Mistake("the slope of the line and its height exchanged",
+        "`np.polyfit` gives the slope of the line first, and then its height at zero.",
         lambda sizes, losses, floor, size: floor + np.exp(np.polyval(np.polyfit(np.log(sizes), np.log(losses -
             floor), 1)[::-1], np.log(size)))),
     Mistake("the factor of the law is missing", "Only the power of the size is here. The height of the line is a "

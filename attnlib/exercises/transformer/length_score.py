@@ -42,7 +42,7 @@ def by_loop(said, log_p, end, alpha):
 
 
 def by_counting(said, log_p, end, alpha):
-    before = np.cumsum(said == end, axis=1) - (said == end)  # ends that stand before a place
+    before = np.cumsum(said == end, axis=1) - (said == end)  # ends before a position
     real = before == 0
     total = (np.where(real, log_p, 0)).sum(axis=1)
     return total * np.exp(-alpha * np.log((real.sum(axis=1) + 5) / 6))
