@@ -74,14 +74,14 @@ VARIANTS = (
     {"(P[..., None] * H).sum(axis=1)": "(P[:, None] @ H)[:, 0]"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("the filling is read", "The states of the filling were averaged in: the lengths had no effect.",
+    Mistake("the padding is read", "The states of the padding were averaged in: the lengths had no effect.",
         {"S = np.where(np.arange(H.shape[1]) < lengths[:, None], S, -np.inf)\n    ": ""}),
-    Mistake("hidden after the softmax", "The filling was given the weight zero after the weights had been made to sum "
+    Mistake("hidden after the softmax", "The padding was given the weight zero after the weights had been made to sum "
         "to one, so those of the real words sum to less.",
         {"S = np.where(np.arange(H.shape[1]) < lengths[:, None], S, -np.inf)\n    ": "",
          "P = E / E.sum(axis=1, keepdims=True)":
              "P = np.where(np.arange(H.shape[1]) < lengths[:, None], E / E.sum(axis=1, keepdims=True), 0)"}),
-    Mistake("one word too many", "The first state of the filling was read too. Positions are counted from 0.",
+    Mistake("one word too many", "The first state of the padding was read, too. Positions are counted from 0.",
         {"< lengths": "<= lengths"}),
     Mistake("one word too few", "The last real word was left out.",
         {"< lengths[:, None]": "< np.maximum(lengths[:, None] - 1, 1)"}),

@@ -64,21 +64,21 @@ def cases(rng):
 
 VARIANTS = (one_score_at_a_time, all_at_once)
 MISTAKES = (
-    Mistake("the change of the weight", "This is by how much the weight changes. The weight itself is wanted.",
+    Mistake("the change of the weight", "This is by how much the weight changes. Return the weight itself.",
         {"    return found": "    return found - softmax(X @ W_K @ q / math.sqrt(len(q)))[target]"}),
-    Mistake("added on top", "What the head had written in the spoiled text is still in the stream: it is replaced, not "
-        "added to.", {"- bad[k, i]": ""}),
-    Mistake("taken out only", "What was written in the spoiled text is gone, but nothing was put instead.",
+    Mistake("added on top", "What the head added in the changed text is still in the stream. Replace it.",
+        {"- bad[k, i]": ""}),
+    Mistake("taken out only", "What the head added in the changed text was subtracted, but `clean` was not added.",
         {"+ clean[k, i] - bad[k, i]": "- bad[k, i]"}),
-    Mistake("the wrong way round", "What was clean was taken away, and what was bad added.",
+    Mistake("the wrong way round", "`clean` was subtracted and `bad` added.",
         {"+ clean[k, i] - bad[k, i]": "- clean[k, i] + bad[k, i]"}),
     Mistake("at all positions at once", "One head at *one* position is put back at a time.",
         {"stream[i] = stream[i] + clean[k, i] - bad[k, i]": "stream = stream + clean[k] - bad[k]"}),
     Mistake("all heads at once", "*One* head at one position is put back at a time.",
         {"clean[k, i] - bad[k, i]": "clean[:, i].sum(axis=0) - bad[:, i].sum(axis=0)"}),
     Mistake("√d_k is missing", "The scores were not divided by the root of d_k.", {"/ math.sqrt(len(q))": ""}),
-    Mistake("the weight of the position that was patched", "The weight on `target` is wanted, wherever the vector was "
-        "put back.", {"[target]": "[i]"}),
-    Mistake("earlier ones stay", "Each time the spoiled text is the start: what was put back before must be gone "
-        "again.", {"stream = X.copy()": "stream = X if k == i == 0 else stream"}),
+    Mistake("the weight of the position that was patched", "Return the weight on `target`, wherever the vector was put "
+        "back.", {"[target]": "[i]"}),
+    Mistake("earlier ones stay", "Start from the changed text each time: what was put back before must be removed.",
+        {"stream = X.copy()": "stream = X if k == i == 0 else stream"}),
 )  # fmt: skip
