@@ -148,7 +148,7 @@ def test_a_page_calls_close_what_python_calls_close_and_knows_infinity() -> None
         "given.texts.map((text) => page.judge(given.exercise, text))", {"exercise": exercise, "texts": texts}
     )
     assert close["said"] == "Close: it should be right to 0.004."
-    assert infinite["status"] == "wrong" and infinite["said"] == "That is not it."
+    assert infinite["status"] == "wrong" and infinite["said"] == "That is not right."
 
 
 def test_a_table_of_another_shape_and_what_is_no_number_are_no_attempt() -> None:
@@ -159,7 +159,7 @@ def test_a_table_of_another_shape_and_what_is_no_number_are_no_attempt() -> None
     )
     assert [(one["status"], "2 × 3 numbers" in one["said"]) for one in found] == [("", True)] * 4
     wrong = in_node("page.judge(given.exercise, '3 3 3; 0 -1 5')", {"exercise": exercise})
-    assert wrong["said"] == "1 of 6 numbers are not it; the first is your 5 at [1, 2]."
+    assert wrong["said"] == "1 of 6 numbers are not right; the first is your 5 at [1, 2]."
 
 
 # ---- What stands in the page ----------------------------------------------------------------------------------------

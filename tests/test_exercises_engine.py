@@ -584,8 +584,8 @@ def test_a_fraction_and_infinity_are_numbers_and_what_is_near_is_called_close():
     assert (
         interface.graded(third, Fraction(1, 3)).passed and interface.graded(third, Decimal("0.3333")).passed
     )
-    assert "You said 0.5. That is not it" in interface.graded(third, Fraction(1, 2)).message
-    assert "That is not it" in interface.graded(third, "infinitely many").message
+    assert "Your answer is 0.5. That is not right" in interface.graded(third, Fraction(1, 2)).message
+    assert "That is not right" in interface.graded(third, "infinitely many").message
     assert "Close: 0.33 is near, and it should be right to 0.001" in interface.graded(third, 0.33).message
     assert interface.graded(answer_exercise(lambda: np.inf), "Infinitely many.").passed
 
@@ -626,7 +626,7 @@ def test_an_array_worked_out_by_hand():
     assert graded([[..., ...], [..., ...]], hand).status == "not attempted"
     assert graded([[0.25, 0.75], [0.5, 0.5]], hand).passed
     found = graded([[0.25, 0.75], [0.4, 0.6]], hand)
-    assert "2 of 4 numbers are not it; the first is your 0.4 at [1, 0]" in found.message
+    assert "2 of 4 numbers are not right; the first is your 0.4 at [1, 0]" in found.message
     assert "0.5" not in found.message
     assert "an array of shape (2, 2)" in graded([1, 2], hand).message
 
@@ -634,7 +634,7 @@ def test_an_array_worked_out_by_hand():
 def test_a_choice():
     choice = answer_exercise(lambda: "larger", choices=("larger", "smaller"))
     assert graded("Larger ", choice).passed
-    assert "That is not it" in graded("smaller", choice).message
+    assert "That is not right" in graded("smaller", choice).message
     assert '"larger", "smaller"' in graded("bigger", choice).message
 
 

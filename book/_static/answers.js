@@ -100,17 +100,17 @@
   };
   const asked = (answer) =>
     Array.isArray(answer)
-      ? `Asked for: ${shape(answer).join(" \u00D7 ")} numbers, such as ${isTable(answer) ? "1 2; 3 4 for two rows" : "1 2 3"}.`
+      ? `Write ${shape(answer).join(" \u00D7 ")} numbers, such as ${isTable(answer) ? "1 2; 3 4 for two rows" : "1 2 3"}.`
       : "Write one number, such as 0.5 or 3/4.";
   const whereWrong = ({ answer, choices, within }, yours) => {
-    if (choices.length) return "That is not it.";
+    if (choices.length) return "That is not right.";
     if (!Array.isArray(answer))
-      return Math.abs(yours - answer) <= CLOSE * Math.abs(answer) ? `Close: it should be right to ${within}.` : "That is not it.";
+      return Math.abs(yours - answer) <= CLOSE * Math.abs(answer) ? `Close: it should be right to ${within}.` : "That is not right.";
     const wrong = wrongAt(yours, answer, within);
     const first = wrong.indexOf(true);
     const width = isTable(answer) ? answer[0].length : 0;
     const place = width ? `${Math.floor(first / width)}, ${first % width}` : first;
-    return `${wrong.filter(Boolean).length} of ${wrong.length} numbers are not it; the first is your ${numbers(yours)[first]} at [${place}].`;
+    return `${wrong.filter(Boolean).length} of ${wrong.length} numbers are not right; the first is your ${numbers(yours)[first]} at [${place}].`;
   };
   globalThis.courseAnswers = { judge, numberOf };
   if (typeof document === "undefined") return;

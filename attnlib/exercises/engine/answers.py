@@ -24,13 +24,13 @@ def grade_answer(exercise: AnswerExercise, answer: Any) -> Result:
     if is_blank(answer):
         return result(exercise.id, "not attempted", asked(exercise))
     if exercise.value is None:
-        more = f'There is no single answer here; `solution("{exercise.id}")` tells what others found.'
+        more = f'There is no single answer here; `solution("{exercise.id}")` shows what others found.'
         return result(exercise.id, "passed", "Noted. " + more)
     if objection := not_comparable(exercise, answer):
         return result(exercise.id, "wrong", objection)
     if agrees(exercise, answer, exercise.value):
-        more = f'`solution("{exercise.id}")` tells why.' if exercise.commentary else ""
-        return result(exercise.id, "passed", f"You said {shown(answer)}. {more}".strip())
+        more = f'`solution("{exercise.id}")` explains why.' if exercise.commentary else ""
+        return result(exercise.id, "passed", f"{shown(answer)} is right. {more}".strip())
     fits = [
         mistake
         for mistake in exercise.mistakes
@@ -42,16 +42,14 @@ def grade_answer(exercise: AnswerExercise, answer: Any) -> Result:
     stuck = f'Stuck? `hint("{exercise.id}")`'
     if 1 < len(fits) <= MOST_RIVALS:
         names = " or ".join(f"**{mistake.name}**" for mistake in fits)
-        known = f"You said {shown(answer)}. Either of these gives that: {names}."
+        known = f"Your answer is {shown(answer)}. Either of these gives that: {names}."
         texts = [f"{i}. {mistake.sentence}" for i, mistake in enumerate(fits, 1)]
         return result(exercise.id, "wrong", known, *texts, stuck, named=[mistake.name for mistake in fits])
     if len(fits) == 1:
-        known = f"You said {shown(answer)}. That is what this gives: **{fits[0].name}**."
+        known = f"Your answer is {shown(answer)}. That is what this gives: **{fits[0].name}**."
         return result(exercise.id, "wrong", known, fits[0].sentence, stuck, named=[fits[0].name])
     if is_in_per_cent(exercise, answer):
-        known = (
-            f"You said {shown(answer)}. That is the right number, {IN_PER_CENT}; the number itself is wanted."
-        )
+        known = f"Your answer is {shown(answer)}. That is the right number, {IN_PER_CENT}; the number itself is wanted."
         return result(exercise.id, "wrong", known, stuck, named=[IN_PER_CENT])
     return result(exercise.id, "wrong", where_wrong(exercise, answer), stuck)
 
@@ -77,11 +75,11 @@ def not_comparable(exercise: AnswerExercise, answer: Any) -> str | None:
         return (
             None
             if tidy(answer) in map(tidy, exercise.choices)
-            else f"You said {shown(answer)}. {asked(exercise)}"
+            else f"Your answer is {shown(answer)}. {asked(exercise)}"
         )
     array = as_numbers(answer)
     if array is None:
-        return f"You said {shown(answer)}, which is no number. {asked(exercise)}"
+        return f"Your answer is {shown(answer)}, which is no number. {asked(exercise)}"
     if array.shape != np.shape(exercise.value):
         kind = f"an array of shape {array.shape}" if array.ndim else "one number"
         return f"You gave {kind}. {asked(exercise)}"
@@ -131,13 +129,13 @@ def where_wrong(exercise: AnswerExercise, answer: Any) -> str:
     if exercise.choices or not np.ndim(exercise.value):
         if is_close(exercise, answer):
             return f"Close: {shown(answer)} is near, and it should be right to {number(exercise.within)}."
-        return f"You said {shown(answer)}. That is not it."
+        return f"Your answer is {shown(answer)}. That is not right."
     yours, wanted = as_numbers(answer), as_numbers(exercise.value)
     assert yours is not None and wanted is not None
     wrong = ~np.isclose(yours, wanted, rtol=0, atol=exercise.within)
     where = tuple(int(i) for i in np.argwhere(wrong)[0])
     place = f"[{', '.join(map(str, where))}]"
-    return f"{wrong.sum()} of {wrong.size} numbers are not it; the first is your {number(yours[where])} at {place}."
+    return f"{wrong.sum()} of {wrong.size} numbers are not right; the first is your {number(yours[where])} at {place}."
 
 
 def as_numbers(value: Any) -> np.ndarray | None:

@@ -2,11 +2,11 @@
 
 write · ★ · 8 min · 01-foundations/7-how-many-dimensions
 
-n random directions of width d are drawn. Return the smallest bound t, as a float, for which
-Theorem 1.4 promises n unit vectors whose cosines all lie strictly between -t and t; where it promises
-nothing below 1 (a cosine cannot be larger), return 1.0.
+A theorem says: if $d \\ge 4 \\ln n / t^2$, there are n unit vectors of width d whose pairwise cosines all lie strictly
+between -t and t. Return the smallest bound t, as a float, that it promises for n and d. A cosine is never larger than
+1: where the theorem promises nothing below 1, return 1.0.
 
-1. The theorem has three numbers in it: n, d and t. Two of them are given.
+1. The theorem has three numbers in it: n, d and t. Two of them are arguments.
 2. Solve $d \\ge 4 \\ln n / t^2$ for t.
 3. t is the root of 4 ln n / d, and no more than 1.
 

@@ -12,11 +12,10 @@ that may look nowhere gets zeros.
 3. Such a row is nan everywhere, and all its keys are hidden: fill the hidden weights with zeros after the
    softmax as well.
 
-PyTorch says it both ways: in `F.scaled_dot_product_attention` True means may look, in
-`nn.MultiheadAttention` True means hidden, as in `masked_fill`. This course keeps the first everywhere. On
-in the backward pass the softmax of the empty row is nan once more; the first `masked_fill`, which passes no
-gradient to hidden scores, stops it, but `torch.autograd.detect_anomaly` objects. `attnlib.nn` gives such a
-row finite scores first.
+PyTorch has both conventions: in `F.scaled_dot_product_attention` True means may look, in `nn.MultiheadAttention` True
+means hidden, as in `masked_fill`. This course keeps the first everywhere. On in the backward pass the softmax of the
+empty row is nan once more; the first `masked_fill`, which passes no gradient to hidden scores, stops it, but
+`torch.autograd.detect_anomaly` objects. `attnlib.nn` gives such a row finite scores first.
 """
 
 import math

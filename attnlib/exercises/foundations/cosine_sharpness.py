@@ -2,8 +2,9 @@
 
 predict · ★★ · 6 min · 01-foundations/5-scoring-functions
 
-A query points exactly where one of ten keys points. The nine others point elsewhere, each with the cosine
-0.6. By which number must the cosines be multiplied so that a softmax gives the right key nine tenths of the weight?
+A query points exactly where one of ten keys points. The nine others point elsewhere, each with the cosine 0.6. By
+which number must the cosines be multiplied so that a softmax gives the right key nine tenths of the weight? Give it to
+one decimal.
 
 1. What is the weight of the right key, as a function of the factor?
 2. Divide above and below by the exponential of its score. Only the gap between the scores is left.

@@ -9,10 +9,11 @@ and h (d,), without building an array of m n d numbers.
 1. Multiply the square out. Which of the three terms is the same for all keys of a query?
 2. That term may be left out, because a softmax does not see it. What is left is one product of all pairs, and
    one number for each key.
-3. Divide queries and keys by h first. Then it is the plain distance, and the page has the rest.
+3. Divide queries and keys by h first. Then it is the plain distance: the scores are the dot products, less half of
+   each key's squared length.
 
-With queries and keys divided by h this is attention with a handicap for long keys. An array of all differences
-would have d times as many numbers as the scores.
+With queries and keys divided by h this is attention in which each key's score is lowered by half of its squared
+length. An array of all differences would have d times as many numbers as the scores.
 """
 
 import numpy as np
@@ -37,7 +38,7 @@ def with_differences(Q, K, h):
 
 
 def one_longer(Q, K, h):
-    """The handicap as one more coordinate."""
+    """The squared length of the keys as one more coordinate."""
     Q, K = Q / h, K / h
     long_Q = np.concatenate([Q, np.ones_like(Q[..., :1])], axis=-1)
     long_K = np.concatenate([K, -(K**2).sum(axis=-1, keepdims=True) / 2], axis=-1)
@@ -64,11 +65,12 @@ def cases(rng):
 LAWS = (laws.separate_batches(0, 1),)
 VARIANTS = (with_differences, one_longer)
 MISTAKES = (
-    Mistake("long keys without a handicap", "These are the weights of a plain dot product. Half of a key's squared "
-        "length has to be taken away from its scores.", {"- (K**2).sum(axis=-1)[..., None, :] / 2": ""}),
-    Mistake("the whole squared length", "The handicap is twice as large as it should be: half of the squared length "
-        "is taken away.", {"(K**2).sum(axis=-1)[..., None, :] / 2": "(K**2).sum(axis=-1)[..., None, :]"}),
-    Mistake("the handicap is a reward", "Long keys gain here. Multiplied out, their squared length has a minus.",
+    Mistake("the squared length of the keys is missing",
+        "These are the weights of a plain dot product. Half of a key's squared length is subtracted from its scores.",
+        {"- (K**2).sum(axis=-1)[..., None, :] / 2": ""}),
+    Mistake("the whole squared length", "The whole squared length was subtracted. It should be half of it.",
+        {"(K**2).sum(axis=-1)[..., None, :] / 2": "(K**2).sum(axis=-1)[..., None, :]"}),
+    Mistake("the squared length is added", "Multiplied out, the squared length of the keys has a minus.",
         {"- (K**2).sum": "+ (K**2).sum"}),
     Mistake("the length, not its square", "The square of a key's length is what the square multiplied out contains.",
         {"(K**2).sum(axis=-1)[..., None, :] / 2": "np.sqrt((K**2).sum(axis=-1))[..., None, :] / 2"}),

@@ -5,8 +5,8 @@ write · ★ · 7 min · 01-foundations/8-temperature · after foundations.softm
 Write the entropy -Σ p ln p of each row of P, in nats. Some weights are exactly zero; these add nothing.
 
 1. What is p ln p in the limit when p goes to zero, and what does NumPy say for p = 0?
-2. Put a harmless number in place of the zeros before taking the logarithm.
-3. With 1 in place of each zero the logarithm is 0 there; multiply with P, sum each row, change the sign.
+2. Replace the zeros by a harmless number before you take the logarithm.
+3. Where a zero is replaced by 1, the logarithm is 0. Multiply with P, sum each row, change the sign.
 
 0 for one-hot, ln n for even weights. A mask makes exact zeros, so log 0 is met in practice.
 """

@@ -8,7 +8,7 @@ This entropy of each row comes out negative, and nan where a mask has made a wei
 2. What is the logarithm of zero, and what is zero times that?
 3. Use the array in which the zeros were replaced, and mind the sign before the sum.
 
-`safe` was made and then not used: a bug that no error message tells.
+`safe` was made and then not used: a bug that raises no error.
 """
 
 import numpy as np

@@ -57,8 +57,8 @@ VARIANTS = (
     {"return (1 - z)": "return (np.float64(1) - z.astype(np.float64))"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("z and 1 - z exchanged", "Here z takes the candidate and 1 - z keeps the old state. Papers differ; the "
-        "task says: z keeps. (A turned sign inside the sigmoid of z gives the same numbers.)",
+    Mistake("z and 1 - z exchanged", "Here z takes the candidate and 1 - z keeps the old state. Papers differ; in this "
+        "task z keeps the old state. (A turned sign inside the sigmoid of z gives the same numbers.)",
         {"(1 - z) * g + z * h": "z * g + (1 - z) * h"}),
     Mistake("the gates are exchanged", "The first block is the reset gate r, the second the update gate z.",
         {"x_r, x_z, x_g": "x_z, x_r, x_g", "h_r, h_z, h_g": "h_z, h_r, h_g"}),

@@ -2,17 +2,18 @@
 
 repair · ★★ · 10 min · 01-foundations/3-queries-keys-values · after foundations.attention-matrices
 
-In training, this layer finds the right input of the lookup but says little of its value, and it learns more slowly
-the wider the source is. Queries come from X (..., m, d_model), keys and values from source (..., n, d_source),
-through W_Q (d_model, d_k), W_K (d_source, d_k) and W_V (d_source, d_v). Find both faults; the output is (..., m, d_v).
+In training, this layer attends to the right input, but its output holds little of that input's value. It also learns
+more slowly the wider the source is. Queries come from X (..., m, d_model), keys and values from source (..., n,
+d_source), through W_Q (d_model, d_k), W_K (d_source, d_k) and W_V (d_source, d_v). Find both faults; the output is
+(..., m, d_v).
 
 1. Which of the five arguments has no effect? What is then averaged?
 2. And what stands under the root? Scores are dot products of which width?
 3. Values have a map of their own. The scores are dot products of queries and keys, so the root is that of the width
    of a query, after its map.
 
-With one matrix for both, an input can be found only by what it gives. And where the widths are equal, both faults run
-without an error: only an answer, or other sizes, would show them.
+With one matrix for keys and values, an input is found by the same numbers that it returns. Where the widths are equal,
+both faults run without an error: only the numbers, or other sizes, show them.
 """
 
 import math

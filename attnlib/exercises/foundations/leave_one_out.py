@@ -2,9 +2,10 @@ r"""A bandwidth that chooses itself
 
 write · ★★ · 12 min · 01-foundations/2-the-attention-function
 
-The true wave is not known in practice, so predict each measured point from the *others*. x (n,) are positions,
-y (n,) what was measured there, and h is the bandwidth of a Gaussian kernel. Return the mean squared error of
-these n predictions. A point far from all others gets a prediction too, not nan.
+How good is a bandwidth if the true curve is not known? Predict each measured point from the *others*, as a mean of
+their measurements with the weights of a Gaussian kernel. x (n,) are positions, y (n,) the measurements, and h is the
+bandwidth of the kernel. Return the mean squared error of these n predictions. A point far from all others gets a
+prediction too, not nan.
 
 1. What would a point predict for itself, if it were allowed to look at its own measurement?
 2. The points are queries and keys: as many queries as keys, and one key each query may not look at.

@@ -8,7 +8,7 @@ Write ln Σ exp(s) for each row of S, right for scores of 800 and of -800 too. T
 2. exp(s) is exp(max) times exp(s - max).
 3. Subtract each row's maximum before exponentiating, sum, take the logarithm, and add the maximum again.
 
-Its derivative is the softmax: a smooth maximum whose derivative says which entry is the largest.
+Its derivative is the softmax: a smooth maximum, and its derivative is largest at the largest entry.
 """
 
 import numpy as np

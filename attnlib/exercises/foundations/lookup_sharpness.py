@@ -2,9 +2,9 @@ r"""What half of the weight costs
 
 prove · ★ · 10 min · 01-foundations/2-the-attention-function · after foundations.attention-loops
 
-A query has the score $\beta$ with the key it looks for and the score 0 with each of the $n - 1 \ge 2$ other
-keys. Prove that the right key gets at least half of the weight exactly if $\beta \ge \ln(n - 1)$. How much
-more is needed for a share of $1 - \varepsilon$, with $0 < \varepsilon < 1$?
+In softmax attention a query has the score $\beta$ with one key, the right one, and the score 0 with each of the $n - 1
+\ge 2$ other keys. Prove that the right key gets at least half of the weight exactly if $\beta \ge \ln(n - 1)$. How
+much more is needed for a share of $1 - \varepsilon$, with $0 < \varepsilon < 1$?
 
 1. What is the softmax weight of the right key, as a function of the one number β?
 2. Divide above and below the fraction line by the exponential of β, and see in which direction the weight
@@ -12,8 +12,8 @@ more is needed for a share of $1 - \varepsilon$, with $0 < \varepsilon < 1$?
 3. Set the weight against the wanted share and multiply out both positive denominators; every step can be
    read in both directions. Then take the logarithm.
 
-The sharpness that a soft lookup needs grows with the logarithm of what is stored: slowly, but without end.
-Scores that are bounded (cosines, for example) cannot pay it without a temperature.
+The sharpness that a soft lookup needs grows with the logarithm of what is stored: slowly, but without end. Bounded
+scores (cosines, for example) cannot reach it without a temperature.
 """
 
 PROOF = r"""1. The scores are $\beta, 0, \dots, 0$ with $n - 1$ zeros, and $e^0 = 1$, so the weight of the right key

@@ -2,9 +2,9 @@
 
 write · ★★★ · 15 min · 01-foundations/12-only-forward
 
-A reader stood at key j with probability `before[j]` (..., n). For the next query it goes on from there, to
-the right only: at each key that it comes to, the one where it stands included, it stops with probability
-p[j] (..., n) and goes on otherwise. Return the probability of stopping at each key.
+A reader that moves over the keys from left to right stood at key j with probability `before[j]` (..., n). For the next
+query it goes on from there, to the right only: at each key that it comes to, the one where it stands included, it
+stops with probability p[j] (..., n) and goes on otherwise. Return the probability of stopping at each key.
 
 1. In which two ways can the reader come to key j for this query?
 2. It stood there already, or it came to key j - 1 and did not stop there. Work out the probability of

@@ -1,4 +1,4 @@
-"""Who points the same way?
+"""Which vector points in the same direction?
 
 write · ★ · 8 min · 01-foundations/13-word-vectors · after foundations.cosine-scores
 

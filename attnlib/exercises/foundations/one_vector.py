@@ -9,8 +9,8 @@ equally likely, could it hold at most?
 2. n digits can be one of $10^n$ rows, and each needs a state of its own.
 3. Divide the bits of the state by the bits of a digit, the logarithm of 10 to base 2, and round down.
 
-Hundreds, while the models of the page began to fail at a dozen. So the bits do not run out: what is hard is to learn
-how to pack them, and how to find each digit again when its turn comes.
+Hundreds, while the small trained models of this chapter begin to fail at a dozen. So the bits do not run out: what is
+hard is to learn how to pack them, and how to find each digit again when its turn comes.
 """
 
 import math
@@ -26,18 +26,18 @@ def answer():
 
 WITHIN = 0.01
 MISTAKES = (
-    Mistake("four bits a digit", "Four bits can tell sixteen things apart; a digit is one of ten, so it takes a "
-        "little less.", NUMBERS * BITS // 4),
-    Mistake("a digit a number", "That is one digit for each number of the state; but one number of 32 bits can tell "
-        "billions of things apart.", NUMBERS),
-    Mistake("ten bits a digit", "Ten is the number of digits; the bits that tell ten things apart are its logarithm "
-        "to base 2.", NUMBERS * BITS // DIGITS),
+    Mistake("four bits a digit", "Four bits have sixteen values; a digit has ten, so it takes a little less.",
+        NUMBERS * BITS // 4),
+    Mistake("a digit a number", "That is one digit for each number of the state; but one number of 32 bits has "
+        "billions of values.", NUMBERS),
+    Mistake("ten bits a digit", "Ten is the number of digits; the bits that ten values need are its logarithm to base "
+        "2.", NUMBERS * BITS // DIGITS),
     Mistake("natural logarithm", "Bits are counted with the logarithm to base 2; this is the natural one.",
         math.floor(NUMBERS * BITS / math.log(DIGITS))),
     Mistake("all bits", "That is the number of bits; a digit takes more than one of them.", NUMBERS * BITS),
     Mistake("bits of one number", "That is what one number of the state holds; there are 64 of them.",
         math.floor(BITS / math.log2(DIGITS))),
-    Mistake("not rounded down", "A part of a digit cannot be held. Only whole digits count.",
+    Mistake("not rounded down", "Only whole digits count.",
         NUMBERS * BITS / math.log2(DIGITS)),
     Mistake("rounded up", "One more does not fit any more.", math.ceil(NUMBERS * BITS / math.log2(DIGITS))),
 )  # fmt: skip

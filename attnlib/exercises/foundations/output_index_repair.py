@@ -2,9 +2,9 @@ r"""An index error in print
 
 repair · ★ · 6 min · 01-foundations/3-queries-keys-values
 
-A lecture prints the output of attention as $Y_i = \sum_j A_{j,i} V_j$, and this code does what it says,
-with P (m, n) for A and V (n, d_v). With four queries and three keys it stops with an error, and with as
-many queries as keys it is wrong without a word. Repair it.
+A lecture prints the output of attention as $Y_i = \sum_j A_{j,i} V_j$, and this code follows it, with P (m, n) for A
+and V (n, d_v). With four queries and three keys it stops with an error, and with as many queries as keys it returns
+wrong numbers without an error. Repair it.
 
 1. Which axis of P counts the queries, and which the keys?
 2. How far may each index run? Compare the ranges of the loops with the shape of P.

@@ -2,18 +2,18 @@ r"""Words that are not there
 
 fill · ★★ · 8 min · 01-foundations/1-the-bottleneck
 
-A batch holds sentences of different lengths; the shorter ones are filled up, and the states of the filling are worth
-nothing. s (b, d) are decoder states, H (b, n, d) encoder states, lengths (b,) says how many of each row are
-real, at least one. Fill the gaps, so that the contexts (b, d) come from the real states alone, with a softmax of the
-dot products as weights.
+A batch holds sentences of different lengths. The shorter ones are padded, and the states of the padding must not be
+used. s (b, d) are decoder states, H (b, n, d) encoder states, lengths (b,) holds how many states of each row are real,
+at least one. Fill the gaps, so that the contexts (b, d) come from the real states alone, with a softmax of the dot
+products as weights.
 
-1. What weight must a state of the filling have, and what must the others sum to?
+1. What weight must a state of the padding have, and what must the others sum to?
 2. A score of minus infinity becomes a weight of zero, and the sum of the others is one by itself.
 3. Compare the positions 0 to n - 1 with the lengths, put minus infinity where the position is too far, subtract the
    largest score that is left, and average H with the softmax.
 
-Setting the weights of the filling to zero afterwards is too late: they have had their share of the sum. This is the
-first mask of the course.
+Setting the weights of the padding to zero after the softmax is too late: they have had their share of the sum. This is
+the first mask of the course.
 """
 
 import numpy as np
@@ -74,14 +74,14 @@ VARIANTS = (
     {"(P[..., None] * H).sum(axis=1)": "(P[:, None] @ H)[:, 0]"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("the filling is read", "The states of the filling were averaged in: the lengths had no effect.",
+    Mistake("the padding is read", "The states of the padding were averaged in: the lengths had no effect.",
         {"S = np.where(np.arange(H.shape[1]) < lengths[:, None], S, -np.inf)\n    ": ""}),
-    Mistake("hidden after the softmax", "The filling was given the weight zero after the weights had been made to sum "
+    Mistake("hidden after the softmax", "The padding was given the weight zero after the weights had been made to sum "
         "to one, so those of the real words sum to less.",
         {"S = np.where(np.arange(H.shape[1]) < lengths[:, None], S, -np.inf)\n    ": "",
          "P = E / E.sum(axis=1, keepdims=True)":
              "P = np.where(np.arange(H.shape[1]) < lengths[:, None], E / E.sum(axis=1, keepdims=True), 0)"}),
-    Mistake("one word too many", "The first state of the filling was read too. Positions are counted from 0.",
+    Mistake("one word too many", "The first state of the padding was read, too. Positions are counted from 0.",
         {"< lengths": "<= lengths"}),
     Mistake("one word too few", "The last real word was left out.",
         {"< lengths[:, None]": "< np.maximum(lengths[:, None] - 1, 1)"}),

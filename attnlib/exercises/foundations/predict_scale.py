@@ -9,9 +9,9 @@ and the others are +1 or -1; all are drawn independently. What is the standard d
 2. So what is the variance of one product? Variances of independent terms add up.
 3. The standard deviation is the root of the variance.
 
-The variance of one product is that of the query's entry times that of the key's: 1 times 1/4. The sum of 256 has
-the variance 64, so dividing by the root of the width, 16, would leave a spread of one half. The square root is right
-for entries of variance one, and for others the factors of the theorem are needed.
+The variance of one product is that of the query's entry times that of the key's: 1 times 1/4. The sum of 256 has the
+variance 64, so dividing by the root of the width, 16, would leave a spread of one half. The square root is right for
+entries of variance one, and for others the product of the two variances is needed.
 """
 
 import math

@@ -3,9 +3,9 @@
 write · ★★ · 15 min · 01-foundations/6-hard-sparse-local · after foundations.softmax,
 foundations.softmax-jacobian
 
-One key was drawn from the softmax of each row of S (..., n): `index` (...) says which, `reward` (...) what
-came of it. Return the score-function estimate (..., n) of the gradient of the mean reward by the scores,
-with `baseline`, one number, taken from each reward.
+One key was drawn from the softmax of each row of S (..., n): `index` (...) is its index, `reward` (...) the reward
+that followed. Return the score-function estimate (..., n) of the gradient of the mean reward by the scores, with
+`baseline`, one number, taken from each reward.
 
 1. What is the derivative of ln p_i by each of the scores, if p is their softmax?
 2. ln p_i is s_i minus the log-sum-exp of the row. The first part gives a one at the drawn key; what does
@@ -78,7 +78,7 @@ MISTAKES = (
         {"(reward - baseline)[..., None] * (hit - P)": "reward[..., None] * (hit - P) - baseline"}),
     Mistake("the sum term is missing", "Only the drawn key moves here. Its weight can only grow if the others shrink, "
         "so the softmax is subtracted at every key.", {"hit - P": "hit"}),
-    Mistake("the drawn key is missing", "Nothing tells which key was drawn: every draw lowers all scores alike.",
+    Mistake("the drawn key is missing", "The drawn key has no effect here: every draw lowers all scores alike.",
         {"(hit - P)": "(-P)"}),
     Mistake("the sign is turned", "A draw that did better than the baseline should become likelier; here it becomes "
         "rarer.", {"hit - P": "P - hit"}),

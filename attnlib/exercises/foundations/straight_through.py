@@ -79,9 +79,10 @@ MISTAKES = (
         {"hit + P - P.detach()": "hit * P"}),
     Mistake("only the drawn key answers", "The output is right, but going back, only the drawn weight was seen; every "
         "key's weight has a derivative here.", {"hit + P - P.detach()": "hit + hit * (P - P.detach())"}),
-    Mistake("the largest weight, not the draw", "The key of the largest weight was taken; `index` says which key was "
+    Mistake("the largest weight, not the draw", "The key of the largest weight was taken; `index` is the key that was "
         "drawn.", {"one_hot(index,": "one_hot(P.argmax(dim=-1),"}),
-    Mistake("the softmax is missing on the way back", "This is the gradient by the weights; the scores lie before the "
+    Mistake("the softmax is missing in the backward pass",
+        "This is the gradient by the weights; the scores lie before the "
         "softmax.",
         {"grad(O, S, dO)": "grad(O, P, dO)"}, {"P = S.softmax(dim=-1)": "P = S * 1"}),
 )  # fmt: skip

@@ -83,8 +83,8 @@ MISTAKES = (
         "wanted.", {'np.argsort(-S, axis=-1, kind="stable")': 'np.argsort(S, axis=-1, kind="stable")[..., ::-1]'}),
     Mistake("the smallest scores", "These are the k smallest; sorting goes upwards unless the scores are negated.",
         {"argsort(-S": "argsort(S"}),
-    Mistake("positions taken for ranks", "`argsort` tells which key is first, second, and so on. It does not tell "
-        "which rank a key has.",
+    Mistake("positions taken for ranks", "`argsort` returns which key is first, second, and so on, not which rank each "
+        "key has.",
         {"mask = np.zeros(S.shape, dtype=bool)": "mask = order < k",
          "np.put_along_axis(mask, order[..., :k], True, axis=-1)": "pass"}),
     Mistake("one too many", "A row has k + 1 True; `:k` already has k entries.", {":k]": ": k + 1]"}),

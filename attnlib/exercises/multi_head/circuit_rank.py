@@ -2,17 +2,17 @@ r"""A large table of few numbers
 
 predict · ★★ · 5 min · 03-multi-head/4-a-circuit · after multi-head.rank-proof
 
-GPT-2 small has 50,257 tokens, vectors of 768 numbers, and heads that are 64 wide. The table of which token attends to
-which through two heads, $\mathbf{C}_{QK}$, has a row and a column for each token. How large can its rank be at most?
+GPT-2 small has 50,257 tokens, vectors of 768 numbers, and heads that are 64 wide. In a table $\mathbf{C}_{QK}$, a head
+of a second layer scores each token as a query with each token as a key, where the key has been written by one head of
+the first layer. How large can its rank be at most?
 
-1. The table is a product of matrices. Which sizes do they have, one after the other?
+1. The table is a product of matrices. Which sizes do they have, from left to right?
 2. The rank of a product is at most the smallest width that everything has to pass.
 3. It passes $\mathbf{E}$, 768 wide, then queries and keys of the second head, and on the other side values of
    the first.
 
-At most 64: the queries of the second head are 64 wide, and so are the values of the first. Yet a table of low
-rank can have its largest number on the diagonal in every row: on the page 26 letters manage with heads that are
-16 wide.
+At most 64: the queries of the second head are 64 wide, and so are the values of the first. Yet a table of low rank can
+have its largest number on the diagonal in every row: this chapter does it for 26 letters with heads that are 16 wide.
 """
 
 from attnlib.exercises.engine.model import Mistake

@@ -10,9 +10,9 @@ for each offset, a head that always looks o positions back. Return (n, d_out).
 2. It has ones on one diagonal below the main one. What is in its first row, and what does that give?
 3. For each offset: that table times X, times the matrix of the offset; add them up.
 
-Each head brings one neighbour, and its part of the output projection says what to do with it. One head
-would have to mix all neighbours before any matrix could tell them apart. A softmax reaches such tables only
-in the limit of large scores, and an empty row needs the rule that it gives zeros.
+Each head brings one neighbour, and its rows of the output projection map it. One head would have to mix all neighbours
+before any matrix could map them differently. A softmax reaches such tables only in the limit of large scores, and an
+empty row needs the rule that it gives zeros.
 """
 
 import numpy as np

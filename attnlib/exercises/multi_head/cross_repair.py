@@ -2,8 +2,8 @@
 
 repair · ★★ · 10 min · 03-multi-head/5-heads-at-work · after self-attention.two-sources
 
-X (m, d) is the translation so far, which has the queries; source (n, d) is read. The function should
-be multi-head cross-attention, and translates fluently whatever the source says. Repair its two bugs.
+X (m, d) is the translation so far, which has the queries; source (n, d) is read. The function should be multi-head
+cross-attention. Where m equals n it runs, and its result is wrong. Repair its two bugs.
 
 1. Change the source. Which of queries, keys and values move, and which should?
 2. Give it m and n that differ: what does not fit together?

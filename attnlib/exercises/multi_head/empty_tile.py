@@ -9,7 +9,7 @@ some queries. Repair it.
 
 1. Try it by hand: λ = -inf on both sides. What is -inf minus -inf?
 2. Which factor should an empty tile have? And what is the least change that gives it?
-3. Where the joined λ is minus infinity, subtract something finite in its place: exp(-inf - 0) is 0, as it should be.
+3. Where the joined λ is minus infinity, subtract something finite instead: exp(-inf - 0) is 0, as it should be.
 
 Fast attention skips tiles that lie wholly hidden by a causal mask, and meets this case at their edge. A nan in one
 query is seen at once; the milder wrong answers, a mean over keys that were forbidden, are not.

@@ -8,7 +8,7 @@ that smallest number, which is 0 for a map that is zero.
 
 1. Two heads with the same table P: can one do their work? And two heads with the same matrix M?
 2. It is not enough to count tables, or matrices, that differ: the sum may cancel.
-3. Arrange the map as on the page, a row for each pair of tokens and a column for each pair of features, and take the
+3. Arrange the map as a matrix with a row for each pair of tokens and a column for each pair of features, and take its
    rank.
 
 The rank of that table is at most h, and as many heads as its rank are enough: a table of rank r is a sum of r

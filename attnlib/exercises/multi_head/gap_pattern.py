@@ -2,10 +2,10 @@
 
 write · ★★ · 12 min · 03-multi-head/4-a-circuit · after multi-head.circuit-repair
 
-Now the pattern has a gap: after "A x B" comes, later, "A y", and B is to be predicted, whatever x and y are. So the
-head at a position has to look where the token *two* before that position is the token *one* before its own. For the
-tokens (n) return its weights (n, n): even over all such positions up to its own, and a row of zeros where there is
-none.
+An induction head completes a pattern: after "A B" and, later, "A" it predicts B. Here the pattern has a gap: after "A
+x B" and, later, "A y" it must predict B, whatever x and y are. So the head at a position i attends to the positions j
+for which the token *two* before j equals the token *one* before i. For the tokens (n) return its weights (n, n): even
+over all such positions j up to i, and a row of zeros where there is none.
 
 1. For i = 5, which token is "A"? For which j is tokens[j - 2] the same?
 2. Compare all pairs at once: one axis for the queries, one for the keys.

@@ -2,7 +2,7 @@
 
 predict · ★★ · 4 min · 03-multi-head/1-why-several-heads
 
-A report on a trained layer of eight heads says: "For each head we took the offset that gets the most of its weight.
+A report on a trained layer of eight heads states: "For each head we took the offset that gets the most of its weight.
 The eight heads have six different offsets, so training has made the heads specialise." Which measurement is missing
 most?
 
@@ -12,7 +12,7 @@ most?
 
 Something always comes out on top. Eight heads of random parameters have eight nearly even rows, each with a largest
 number somewhere, and mostly not at the same position. What training has changed is how *much* the first offset gets,
-and this the report does not say.
+and the report leaves that out.
 """
 
 from attnlib.exercises.engine.model import Mistake
@@ -31,9 +31,10 @@ def answer():
 
 CHOICES = CHOICES
 MISTAKES = (
-    Mistake("more texts", "They make six a surer six. They do not say what six would be without training.",
+    Mistake("more texts", "They make the count of six more certain. They do not show what the count would be without "
+        "training.",
         CHOICES[1]),
     Mistake("more heads", "Another trained layer has the same gap: nothing to compare the count with.", CHOICES[2]),
-    Mistake("the answers", "It says whether the layer has learned. It does not say whether the count of offsets shows "
-        "it.", CHOICES[3]),
+    Mistake("the answers", "It shows whether the layer has learned, but not whether the count of offsets does.",
+        CHOICES[3]),
 )  # fmt: skip

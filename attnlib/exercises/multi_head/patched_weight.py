@@ -2,13 +2,13 @@
 
 write · ★★ · 15 min · 03-multi-head/4-a-circuit · after multi-head.gap-pattern
 
-A text was spoiled, and a later head no longer attends to position `target`. X (n, d) is the stream of the spoiled text
-before that head, in which `bad` (h, n, d), what each of h earlier heads wrote at each position, is contained. In the
-whole text they had written `clean` (h, n, d). The later head has the query q (d_k), its keys are X W_K, and it scores
-as usual, divided by the root of d_k; every position is visible. Put back one head at one position at a time: return
-the weight on `target`, (h, n). `softmax` is there.
+In a text some tokens were replaced, and a later head no longer attends to position `target`. X (n, d) is the residual
+stream of the changed text before that head. It contains the sum of `bad` (h, n, d), what each of h earlier heads added
+at each position. In the original text they had added `clean` (h, n, d). The later head has the query q (d_k), its keys
+are X W_K, and it scores as usual, divided by the root of d_k; every position is visible. Put back one head at one
+position at a time: return the weight on `target`, (h, n). `softmax` is there.
 
-1. What is in the stream at position i once head k writes there what it wrote in the whole text?
+1. What is in the stream at position i once head k adds there what it added in the original text?
 2. Only one row of the stream changes, so only one score does.
 3. The stream is a sum: take `bad[k, i]` away, add `clean[k, i]`, and leave all other positions as they are.
 
@@ -64,21 +64,21 @@ def cases(rng):
 
 VARIANTS = (one_score_at_a_time, all_at_once)
 MISTAKES = (
-    Mistake("the change of the weight", "This is by how much the weight changes. The weight itself is wanted.",
+    Mistake("the change of the weight", "This is by how much the weight changes. Return the weight itself.",
         {"    return found": "    return found - softmax(X @ W_K @ q / math.sqrt(len(q)))[target]"}),
-    Mistake("added on top", "What the head had written in the spoiled text is still in the stream: it is replaced, not "
-        "added to.", {"- bad[k, i]": ""}),
-    Mistake("taken out only", "What was written in the spoiled text is gone, but nothing was put instead.",
+    Mistake("added on top", "What the head added in the changed text is still in the stream. Replace it.",
+        {"- bad[k, i]": ""}),
+    Mistake("taken out only", "What the head added in the changed text was subtracted, but `clean` was not added.",
         {"+ clean[k, i] - bad[k, i]": "- bad[k, i]"}),
-    Mistake("the wrong way round", "What was clean was taken away, and what was bad added.",
+    Mistake("the wrong way round", "`clean` was subtracted and `bad` added.",
         {"+ clean[k, i] - bad[k, i]": "- clean[k, i] + bad[k, i]"}),
     Mistake("at all positions at once", "One head at *one* position is put back at a time.",
         {"stream[i] = stream[i] + clean[k, i] - bad[k, i]": "stream = stream + clean[k] - bad[k]"}),
     Mistake("all heads at once", "*One* head at one position is put back at a time.",
         {"clean[k, i] - bad[k, i]": "clean[:, i].sum(axis=0) - bad[:, i].sum(axis=0)"}),
     Mistake("√d_k is missing", "The scores were not divided by the root of d_k.", {"/ math.sqrt(len(q))": ""}),
-    Mistake("the weight of the position that was patched", "The weight on `target` is wanted, wherever the vector was "
-        "put back.", {"[target]": "[i]"}),
-    Mistake("earlier ones stay", "Each time the spoiled text is the start: what was put back before must be gone "
-        "again.", {"stream = X.copy()": "stream = X if k == i == 0 else stream"}),
+    Mistake("the weight of the position that was patched", "Return the weight on `target`, wherever the vector was put "
+        "back.", {"[target]": "[i]"}),
+    Mistake("earlier ones stay", "Start from the changed text each time: what was put back before must be removed.",
+        {"stream = X.copy()": "stream = X if k == i == 0 else stream"}),
 )  # fmt: skip

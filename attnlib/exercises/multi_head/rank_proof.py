@@ -11,8 +11,8 @@ $M_1, M_2$ are too.
    What is its rank for one head?
 3. For two heads the table is a sum of two outer products. When has such a sum rank two?
 
-A printed argument says that one head is limited because its output lies in the span of the values. So does
-the output of many heads. What grows with the number of heads is this rank.
+A printed argument is that one head is limited because its output lies in the span of the values. So does the output of
+many heads. What grows with the number of heads is this rank.
 """
 
 PROOF = r"""Write $(PXM)_{ia} = \sum_{j, b} P_{ij} M_{ba} X_{jb}$.

@@ -3,8 +3,8 @@
 predict · ★ · 4 min · 03-multi-head/4-a-circuit
 
 A report feeds a model 50 random tokens and then the same 50 again. A head gives 0.6 of its weight to the position 49
-back, where the token stands that came after the earlier occurrence. "An induction head", it says. Another reader
-answers: "It may look 49 positions back, whatever stands there." Which one experiment tells the two apart?
+back, where the token stands that came after the earlier occurrence. The report calls it an induction head. Another
+reader objects: "It may look 49 positions back, whatever token is there." Which one experiment decides between the two?
 
 1. On these texts, at which position does the one head look, and at which the other?
 2. What must change so that the two positions are no longer the same?
@@ -33,5 +33,5 @@ MISTAKES = (
     Mistake("other tokens", "The position 49 back would still be the position after the earlier occurrence: both "
         "explain what is seen.", CHOICES[0]),
     Mistake("another model", "That tests whether other models do the same, whatever it is.", CHOICES[2]),
-    Mistake("more of the same", "More texts make 0.6 more exact. They do not say what the head follows.", CHOICES[3]),
+    Mistake("more of the same", "More texts make 0.6 more exact. They do not show what the head follows.", CHOICES[3]),
 )  # fmt: skip

@@ -10,8 +10,8 @@ n, d).
 2. Each key head is repeated for its neighbours before the next one comes.
 3. Repeat along the axis of the heads, n_heads / n_kv times each.
 
-Copying is for reading; fast code lets the query heads of a group read the same memory. The trained model
-decides the order: tiling in place of repeating runs, with every head reading another group's keys.
+Copying is for reading; fast code lets the query heads of a group read the same memory. The trained model decides the
+order: tiling in place of repeating runs, with heads that read another group's keys.
 """
 
 import numpy as np

@@ -20,8 +20,8 @@ PROOF = r"""1. $Y(g) = Y_0 + g H$, where $H$ is the head's part and $Y_0$ the ot
 3. Choose $T = Y_0 + H$, a network that is exactly right. Then $L(1) = 0$ and $L'(1) = 0$, but
    $L(0) = \tfrac{1}{2} \lVert H \rVert^2 > 0$ unless the head does nothing. The derivative calls the head useless, and
    removing it costs as much as the head is large.
-4. In general $L(0) - L(1) = -L'(1) + \tfrac{1}{2} \lVert H \rVert^2$ here: the first term is what the gradient says,
-   the second is what it leaves out. A network at a minimum has a small first term for every head. ∎
+4. In general $L(0) - L(1) = -L'(1) + \tfrac{1}{2} \lVert H \rVert^2$ here: the gradient predicts the first term and
+   leaves out the second. A network at a minimum has a small first term for every head. ∎
 
 This is why importance by gradient takes absolute values over single examples before it averages: derivatives of single
 examples need not vanish where their mean does."""

@@ -1,4 +1,4 @@
-"""Who added what?
+"""What does each head add?
 
 write · ★★ · 12 min · 03-multi-head/2-one-matrix-multiplication
 

@@ -10,9 +10,9 @@ stood on the left and which on the right. How often are both right, as a number 
 2. And for 7 and 3?
 3. What is there if both symbols are the same?
 
-Equal shares lose the order, unequal ones keep it: 0.6 in place of 3 says that the 3 stood on the left. Yet the layer
-of this page reads its bag with a linear map and takes the largest score. It can ask for the heaviest symbol; the second
-heaviest is no linear question. A feed-forward network could ask it.
+Equal shares lose the order, unequal ones keep it: 0.6 at symbol 3 shows that the 3 stood on the left. A layer that
+reads this mean with a linear map and takes the largest score finds the symbol with the largest share, but no linear
+map finds the one with the second largest. A feed-forward network can.
 """
 
 from attnlib.exercises.engine.model import Mistake
@@ -35,7 +35,7 @@ MISTAKES = (
     Mistake("equal symbols only", "Equal symbols are the easy case. Look at the two numbers of the mean if they "
         "differ.", 1 / SYMBOLS),
     Mistake("the larger share", "The share is how much of a symbol arrives, not how often it is recognised.", LEFT),
-    Mistake("one of the two", "Both are part of the mean, and the shares tell which is which.", 0.5),
+    Mistake("one of the two", "The mean contains both, and the shares show which is which.", 0.5),
     Mistake("both shares", "The product of the shares has no meaning here: the mean is one vector, and nothing is "
         "drawn at random.", LEFT * RIGHT),
 )  # fmt: skip

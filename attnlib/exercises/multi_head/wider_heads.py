@@ -26,7 +26,7 @@ def answer():
 MISTAKES = (
     Mistake("as many", "That holds where d_k = d / h, here 8 numbers for each head. These heads have 128.", 1.0),
     Mistake("one for each head", "Each head is as wide as 128 numbers, and the model as 1,024.", HEADS),
-    Mistake("W_O was left as it is", "W_O takes what all heads say, so it grows with them.",
+    Mistake("W_O was left as it is", "W_O reads the outputs of all heads, so it grows with them.",
         (3 * D * HEADS * D_K + D * D) / (4 * D * D)),
     Mistake("the square", "Each matrix has one side of the model's width. Only the other grows.",
         (HEADS * D_K / D) ** 2),

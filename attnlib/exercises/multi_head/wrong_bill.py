@@ -2,12 +2,12 @@
 
 predict · ★ · 4 min · 03-multi-head/3-memory
 
-A team trains a model of 32 heads with the plain program, which keeps all its weights of attention. To have
-room for texts three times as long, the 32 heads now share the keys and values of 8. The long texts come in. By
-which factor does the memory of the weights of attention change? (1 would be: it stays as it was.)
+A team trains a model of 32 heads with the plain program, which keeps all attention weights for the backward pass. To
+have room for texts three times as long, the 32 heads now share the keys and values of 8. Then it trains on the long
+texts. By which factor does the memory of the attention weights change? (1 would mean no change.)
 
 1. Which of the two kinds of memory does training need?
-2. Is there a g in it?
+2. Does the number of key heads appear in it?
 3. How does it grow with the length of a text?
 
 The tables grow ninefold, as if nothing had been shared; each of the 32 heads still has its own. What sharing pays for

@@ -3,10 +3,10 @@ r"""A number for each distance
 write · ★★ · 12 min · 02-self-attention/5-gradients-by-hand
 
 A head adds a learned number to every score that depends on the distance alone, $S_{ij} = \dots + b_{j - i}$: the same
-number wherever a key stands that far from its query. From the weights P (n, n) and the gradient dP of a loss by them
+number for every key at that distance from its query. From the weights P (n, n) and the gradient dP of a loss by them
 return the gradient by b, of 2n - 1 numbers, for j - i = -(n - 1), ..., n - 1.
 
-1. In how many scores does one number of b stand, and where in the table are they?
+1. In how many scores is one number of b used, and where in the table are they?
 2. First go back through the softmax, row by row. Then add up along each diagonal.
 3. dS is P times (dP less its mean with the weights P, row by row); for each offset the trace of that diagonal of dS.
 

@@ -3,16 +3,16 @@ r"""Sharp tables, blurred mean
 write · ★★ · 12 min · 02-self-attention/6-patterns-and-entropy · after foundations.entropy
 
 A figure shows the mean of one head's tables over many texts, and the mean looks almost even. P (texts, m, n) are the
-tables. Return, for each of the m queries, how much of the entropy of the *mean* row comes from averaging: the entropy
-of the mean row less the mean of the entropies. (Natural logarithms; 0 log 0 counts as 0.)
+tables of weights. Return, for each of the m queries, how much of the entropy of the *mean* row comes from averaging:
+the entropy of the mean row less the mean of the entropies. (Natural logarithms; 0 log 0 counts as 0.)
 
 1. Two texts, one row: (1, 0) and (0, 1). How sharp is each, how sharp is the mean, and what should come out?
 2. There are two orders: average and then take the entropy, or the other way round.
 3. The entropy of P.mean(axis=0), less the mean over texts of the entropies.
 
 It is never negative, and zero only if all texts give one row. A head that looks at *content* blurs in a mean, a head
-that looks at positions does not: the figure alone cannot tell a head that looks everywhere from one that looks at one
-word, each time another.
+that looks at positions does not: the figure alone does not distinguish a head that looks everywhere from one that
+looks at a single word, another one in each text.
 """
 
 import math
@@ -69,6 +69,6 @@ MISTAKES = (
         "entropies away.", {"- entropy(P).mean(axis=0)": ""}),
     Mistake("the mean of the entropies alone", "That is how unsure the head is in one text.",
         {"return entropy(P.mean(axis=0)) - entropy(P).mean(axis=0)": "return entropy(P).mean(axis=0)"}),
-    Mistake("nan where a weight is zero", "0 log 0 counts as zero, and NumPy says nan.",
+    Mistake("nan where a weight is zero", "0 log 0 counts as zero, and NumPy returns nan.",
         {"np.where(P > 0, P, 1)": "P"}),
 )  # fmt: skip

@@ -2,8 +2,8 @@ r"""Between nothing and log n
 
 prove · ★ · 12 min · 02-self-attention/6-patterns-and-entropy · after foundations.entropy
 
-Prove that the entropy $H = -\sum_j p_j \log p_j$ of a row of $n$ weights lies between $0$ and $\log n$, and
-say when each bound is attained. (Take $0 \log 0 = 0$.)
+Prove that the entropy $H = -\sum_j p_j \log p_j$ of a row of $n$ weights lies between $0$ and $\log n$, and state when
+each bound is attained. (Take $0 \log 0 = 0$.)
 
 1. Which sign has each term of the sum?
 2. For the upper bound compare $H$ with $\log n$: bring $\log n = \sum_j p_j \log n$ under the same sum.

@@ -10,8 +10,8 @@ local. Make the control: the shares that a head with *even* weights over everyth
 2. At a distance o you find one key for each query from position o on.
 3. Make the table of even weights, add up each diagonal below the main one, and divide by the number of queries.
 
-In texts of 12 tokens such a head has 0.26 at distance 0 and 0.18 at distance 1: nearly half of its weight is
-"local", because early rows have nowhere else to look. Every share wants the share of a head without a habit beside it.
+In texts of 12 tokens such a head has 0.26 at distance 0 and 0.18 at distance 1: nearly half of its weight is "local",
+because early rows have few keys to attend to. So compare the share of a trained head with that of even weights.
 """
 
 import numpy as np

@@ -9,8 +9,8 @@ P (n, n) are the weights of a trained head and V (n, d_v) its values; the scores
 2. What is left of a row must sum to one again. By what do you divide it?
 3. Set column j to zero, divide each row by what is left of it, and average the values.
 
-To set a weight to zero is not to hide a word: what is missing from the row shrinks the output, too. An experiment
-that removes a word has to say which of the two it did.
+To set a weight to zero is not to hide a word: what is missing from the row shrinks the output, too. A report of an
+experiment that removes a word must state which of the two was done.
 """
 
 import numpy as np

@@ -2,11 +2,12 @@
 
 repair · ★★ · 8 min · 02-self-attention/3-masks
 
-Q is (b, m, d_k), K is (b, n, d_k), and real (b, n) is True for real tokens. Padding should never be read.
-This function ran for weeks on batches where the sizes agreed. Repair both bugs.
+Q is (b, m, d_k), K is (b, n, d_k), and real (b, n) is True for real tokens. Padding should never be read. This
+function runs without an error where m, n and b agree. Repair both bugs.
 
 1. Change the value of a padded token. Does the output of a real one move?
-2. The scores are (b, m, n). Which axis does `real` speak about, and where must its new axis go?
+2. The scores are (b, m, n). Which axis of the scores does the last axis of `real` belong to, and where must its new
+   axis go?
 3. One bug is the position of the new axis; the other is what a hidden score becomes before the exponential.
 
 Broadcasting never complains when sizes agree by chance. Test masks with b, m and n all different.

@@ -2,9 +2,8 @@
 
 write · ★★ · 8 min · 02-self-attention/3-masks
 
-To waste no padding, texts are packed one after the other into one row of n tokens; text (n,) says for each token
-which text it is from. No token may see another text or its own future. Return the mask (n, n), True where a query may
-look.
+To waste no padding, several texts are packed into one row of n tokens; text (n,) holds for each token the number of
+its text. No token may attend to another text or to a later token. Return the mask (n, n), True where a query may look.
 
 1. Two conditions have to hold at once. Which of them is about positions, and which about texts?
 2. Row i is a query and column j a key: compare the texts of i and of j.

@@ -3,11 +3,11 @@
 write · ★★★ · 20 min · 02-self-attention/7-waiting-and-distance · after self-attention.layers-to-reach,
 self-attention.causal-mean
 
-reads (n, n) says which inputs one layer reads: reads[i, j] is True if output i depends on input j. Return a
-table of integers with the smallest number of such layers through which input j reaches output i: 0 for a
-token and itself, -1 where it never does.
+reads (n, n) describes which inputs one layer reads: reads[i, j] is True if output i depends on input j. Return a table
+of integers with the smallest number of such layers through which input j reaches output i: 0 for a token and itself,
+-1 where it never does.
 
-1. If `reads` says who depends on whom after one layer, what says it after two?
+1. `reads` holds which output depends on which input after one layer. Which product holds it after two?
 2. Start with the identity, for no layers. Multiply by `reads` once for each layer, as a boolean product.
 3. Keep a table of -1. In each round, write the number of layers wherever something is reached that had no
    number before.
@@ -71,7 +71,7 @@ MISTAKES = (
     Mistake("a token is one layer away from itself", "No layer is needed for a token to reach itself: all ways are "
         "too long by one.", {"= layers\n": "= layers + 1\n"}),
     Mistake("started with one layer", "No layer is needed for a token to reach itself: the diagonal is 0, whatever "
-        "`reads` says there.", {"np.eye(n, dtype=bool)": "reads", "range(n + 1)": "range(1, n + 1)"}),
+        "`reads` holds there.", {"np.eye(n, dtype=bool)": "reads", "range(n + 1)": "range(1, n + 1)"}),
     Mistake("stopped too early", "The longest shortest way among n tokens takes n - 1 layers.",
         {"range(n + 1)": "range(n // 2)"}, {"range(n + 1)": "range(n - 1)"}),
     Mistake("zero where there is no way", "What is never reached was given 0, which is the distance of a token to "

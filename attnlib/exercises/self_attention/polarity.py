@@ -1,4 +1,4 @@
-"""Three masks that say the same
+"""Three conventions for one mask
 
 write · ★ · 8 min · 02-self-attention/3-masks
 
@@ -10,8 +10,8 @@ or "may look" (already right).
 2. A bias of -3 makes a key unlikely, but it may still be looked at.
 3. Additive: everything above minus infinity. Hidden: turn it round. Otherwise leave it.
 
-Three conventions live in one library, and a mask does not say which one it follows. Convert at the door,
-once, and keep one convention inside.
+Three conventions live in one library, and nothing in a mask shows which one it follows. Convert a mask once, where it
+is passed in, and keep one convention inside.
 """
 
 import math

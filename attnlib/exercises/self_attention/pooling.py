@@ -2,9 +2,9 @@
 
 write · ★★ · 10 min · 02-self-attention/2-permutation · after self-attention.put-back
 
-X (..., n, d) are the outputs of self-attention, mask (..., n) is True for real tokens. Return the mean over
-the real tokens of each sequence, (..., d); zeros for a sequence without any. The result must not change
-when tokens and mask are shuffled together.
+X (..., n, d) are the outputs of self-attention, mask (..., n) is True for real tokens. Return the mean over the real
+tokens of each sequence, (..., d); zeros for a sequence without any. The result must not change when tokens and mask
+are shuffled in the same way.
 
 1. Which axis of X counts the tokens, and how many of them are real?
 2. A padded row must add nothing to the sum and nothing to the count.
@@ -59,7 +59,7 @@ MISTAKES = (
         "because of its neighbours.", {"np.maximum(count, 1)": "X.shape[-2]"}),
     Mistake("padding took part", "The padded rows were added to the sum.", {"X * mask[..., None]": "X"}),
     Mistake("the first tokens were taken for the real ones", "The mask was counted, and that many tokens were taken "
-        "from the start. The mask says which ones are real.",
+        "from the start. The mask is True at the real ones, wherever they are.",
         {"X * mask[..., None]": "X * (np.arange(X.shape[-2]) < count)[..., None]"}),
     Mistake("the padding was averaged", "This is the mean of the padded rows. The mask is True for the real ones.",
         {"count = mask.sum(axis=-1, keepdims=True)": "count = (~mask).sum(axis=-1, keepdims=True)",

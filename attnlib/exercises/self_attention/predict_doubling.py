@@ -2,8 +2,8 @@
 
 predict · ★★ · 5 min · 02-self-attention/4-what-it-costs
 
-A transformer block of width 768 (four projections, mixing, a feed-forward network of 8 n d²) reads texts of 512 tokens.
-By what factor do its multiply-adds grow if the texts become twice as long? Say it to one decimal.
+A transformer block of width 768 (four projections, mixing, a feed-forward network of 8 n d²) reads texts of 512
+tokens. By what factor do its multiply-adds grow if the texts become twice as long? Give it to one decimal.
 
 1. One part of the cost grows with n, the other with n². What is the ratio of the two at 512 tokens?
 2. Per block 12 n d² + 2 n² d: divide by 2 n d, and 6 d + n is left for one token.

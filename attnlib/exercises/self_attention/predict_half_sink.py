@@ -3,14 +3,14 @@ r"""Half on one, and nearly even
 predict · ★★ · 5 min · 02-self-attention/6-patterns-and-entropy
 
 A row sees nine keys. It gives half of its weight to the first of them and shares the other half evenly among the other
-eight. How large is its entropy, divided by the largest that nine keys allow? Say it to two decimals.
+eight. How large is its entropy, divided by the largest that nine keys allow? Give it to two decimals.
 
 1. The entropy is $\tfrac12 \log 2$ for the first key. What do the eight others add, with $\tfrac1{16}$ each?
 2. $8 \cdot \tfrac1{16} \log 16 = \tfrac12 \log 16$.
 3. Divide the sum, $2.5 \log 2$, by $\log 9$.
 
 Four fifths of the way to "looks everywhere", although one key has eight times as much as any other. Entropy measures
-how many keys share the weight, and says little of how unequal the first is: look at the largest weight as well.
+how many keys share the weight, and shows little of how unequal they are: look at the largest weight as well.
 """
 
 import math

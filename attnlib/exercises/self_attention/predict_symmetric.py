@@ -7,10 +7,10 @@ the *weights* be alike, $P_{ij} = P_{ji}$?
 
 1. Which step comes between a score and a weight, and whose numbers does it use?
 2. Both weights have the same numerator. Have they the same denominator?
-3. Try scores (2, 0, 0), (0, 2, 2), (0, 2, 2): who has fewer friends gives each of them more.
+3. Try scores (2, 0, 0), (0, 2, 2), (0, 2, 2): a row with fewer large scores gives each of them a larger weight.
 
-The numerators are alike, and each is divided by the sum of its own row. A word that likes few others gives each of
-them more than it gets back.
+The numerators are alike, and each is divided by the sum of its own row. A word with few large scores gives each of
+them a larger weight than it gets back.
 """
 
 from attnlib.exercises.engine.model import Mistake

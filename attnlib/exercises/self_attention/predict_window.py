@@ -2,14 +2,14 @@
 
 predict · ★★ · 4 min · 02-self-attention/3-masks
 
-Five layers of masked self-attention are stacked. In each of them a token may look at itself and at the two before it.
-How many positions back is the furthest input that an output can depend on?
+Five layers of masked self-attention are stacked. In each of them a token may look at itself and at the two tokens
+before it. How many positions back is the furthest input that an output can depend on?
 
 1. Through one layer: how far back is the furthest token that is read?
 2. The input two positions back in the second layer has itself read two positions further back in the first.
 3. Each layer adds the same number of positions.
 
-A window of few tokens is no bound on what a deep model knows: information is handed on from layer to layer. It also is
+A window of few tokens is no bound on what a deep model can read: information is passed from layer to layer. It also is
 how a leak of one position in each layer becomes a leak of as many positions as there are layers.
 """
 

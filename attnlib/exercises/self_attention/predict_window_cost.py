@@ -3,7 +3,7 @@
 predict · ★★ · 4 min · 02-self-attention/4-what-it-costs
 
 A layer of self-attention of width 512 with its four projections. Each word looks at 256 words only, those before it.
-From how many words on does the mixing cost more than the projections?
+From how many words on does the mixing (scores and weighted means) cost more multiply-adds than the projections?
 
 1. With a window each word has 256 scores, however long the text is. How does the mixing grow with n?
 2. Both costs have a factor n. What is left of each for one word?

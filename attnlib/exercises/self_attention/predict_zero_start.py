@@ -3,8 +3,8 @@ r"""A start of zeros
 predict · ★★ · 5 min · 02-self-attention/5-gradients-by-hand
 
 To begin without any bias, a programmer sets $W_Q$ and $W_K$ of a layer to zero and draws $W_V$ at random. The layer is
-then trained by gradient descent, and the task needs words that are far apart. What do its weights look like after a
-thousand steps?
+then trained by gradient descent, and the task needs words that are far apart. What do its attention weights look like
+after a thousand steps?
 
 1. With both zero all scores are zero. What are the weights, and is the gradient by the scores zero as well?
 2. The gradient by the queries is a product with the keys, and the gradient by the keys one with the queries.

@@ -10,8 +10,8 @@ in the tokens' own order. (For an equivariant f this is f(X).)
    themselves.
 3. Make an empty array of the same shape, and write the rows of Y into it at the positions that `order` names.
 
-Indexing on the left of an assignment undoes indexing on the right. The permutation matrix says it too: it
-is orthogonal, so its transpose is its inverse.
+Indexing on the left of an assignment undoes indexing on the right. The same is true of the permutation matrix: it is
+orthogonal, so its transpose is its inverse.
 """
 
 import numpy as np

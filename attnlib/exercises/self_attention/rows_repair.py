@@ -47,7 +47,7 @@ MISTAKES = (
         "coordinates: it has a row for each of the d_k coordinates, not for each token.", {"Q @ K.T": "Q.T @ K"}),
     Mistake("d_k from the wrong axis", "The matrices are (d_model, d_k): the first axis counts a token's numbers, the "
         "second a key's.", {"W_K.shape[1]": "W_K.shape[0]"}),
-    Mistake("keys ask and queries answer", "This is the transpose: row i belongs to key i.", {"Q @ K.T": "K @ Q.T"}),
+    Mistake("keys and queries are exchanged", "This is the transpose: row i belongs to key i.", {"Q @ K.T": "K @ Q.T"}),
     Mistake("not scaled", "The scores were not divided by √d_k.", {"/ np.sqrt(W_K.shape[1])": ""}),
     Mistake("divided by d_k, not by its root", "The spread of a dot product grows with the root of d_k.",
         {"np.sqrt(W_K.shape[1])": "W_K.shape[1]"}),

@@ -7,7 +7,7 @@ dQ, dK and dV of a loss return the gradients by X (n, d_model) and by W (d_model
 
 1. How often is W read in the forward pass, and how often X?
 2. If a number reaches the loss along several paths, add up what arrives on each.
-3. W lies on two roads, so dK and dV meet before they reach it; X lies on three.
+3. W lies on two paths, so dK and dV are added before they reach it; X lies on three.
 
 A layer that shares keys and values keeps half of the memory per word while it writes. Nothing new has to be derived
 for it: count the paths.
@@ -45,12 +45,12 @@ MISTAKES = (
         {"X.T @ both": "X.T @ dK"}),
     Mistake("W only as the map of the values", "W made the keys, too: what arrives at them also reaches W.",
         {"X.T @ both": "X.T @ dV"}),
-    Mistake("the road of the keys is missing", "X decides which queries attend to its words: dK goes back through W "
+    Mistake("the path of the keys is missing", "X decides which queries attend to its words: dK goes back through W "
         "as dV does.",
         {"+ both @ W.T": "+ dV @ W.T"}),
-    Mistake("the road of the values is missing", "X decides what the others see: dV goes back through W as dK does.",
+    Mistake("the path of the values is missing", "X decides what the others see: dV goes back through W as dK does.",
         {"+ both @ W.T": "+ dK @ W.T"}),
-    Mistake("the road of the queries is missing", "X also decides where its words look: dQ goes back through W_Q.",
+    Mistake("the path of the queries is missing", "X also decides where its words look: dQ goes back through W_Q.",
         {"dQ @ W_Q.T +": ""}),
     Mistake("all three in one", "The queries were made by another map: dQ does not reach W.",
         {"X.T @ both": "X.T @ (both + dQ)"}),

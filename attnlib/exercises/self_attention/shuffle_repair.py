@@ -9,7 +9,7 @@ function. (To take the shuffle out would do it too; leave it in.)
 2. A key and its value are two halves of one entry of a dictionary.
 3. Whatever happens to the rows of K has to happen to the rows of V.
 
-Attention reads a set of pairs. The order of the pairs does not matter; who belongs to whom does.
+Attention reads a set of pairs. The order of the pairs does not matter; which value belongs to which key does.
 """
 
 import numpy as np

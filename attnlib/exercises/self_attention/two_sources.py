@@ -2,8 +2,8 @@
 
 write · ★★ · 10 min · 02-self-attention/1-a-sequence-attends-to-itself
 
-The words of X (m, d_model) ask; they may read two sources, A (n_a, d) and B (n_b, d), at the same time, with one
-set of maps: W_Q (d_model, d_k), W_K (d, d_k), W_V (d, d_v). Each word has one weight of one in all to spend on both
+The words of X (m, d_model) are the queries. They attend to two sources, A (n_a, d) and B (n_b, d), at the same time,
+with one set of maps: W_Q (d_model, d_k), W_K (d, d_k), W_V (d, d_v). The weights of each word sum to one over both
 sources together. `softmax(S)` over the last axis is there. Return (m, d_v).
 
 1. Whose scores compete in one softmax?
@@ -32,7 +32,7 @@ def read_both(X, A, B, W_Q, W_K, W_V):
 
 def cases(rng):
     return {
-        "two ask, three and one answer": drawn(rng, (2, 4), (3, 5), (1, 5), (4, 2), (5, 2), (5, 3)),
+        "two queries, sources of three and one": drawn(rng, (2, 4), (3, 5), (1, 5), (4, 2), (5, 2), (5, 3)),
         "sources of one length": drawn(rng, (3, 4), (2, 4), (2, 4), (4, 3), (4, 3), (4, 2)),
         "all sizes equal": drawn(rng, (3, 3), (3, 3), (3, 3), (3, 3), (3, 3), (3, 3)),
     }
@@ -56,7 +56,7 @@ def mean_of_both(X, A, B, W_Q, W_K, W_V):
 VARIANTS = (two_sums, {"np.concatenate([A, B])": "np.vstack([B, A])"})
 MISTAKES = (
     Mistake("two softmaxes, averaged", "Each source had a softmax of its own, and the two answers were averaged: half "
-        "of the weight goes to each source, however little one of them has to say.", mean_of_both),
+        "of the weight goes to each source, however low its scores are.", mean_of_both),
     Mistake("two softmaxes, added", "Each source had a weight of one of its own, and the answers were added.",
         lambda X, A, B, W_Q, W_K, W_V: 2 * mean_of_both(X, A, B, W_Q, W_K, W_V)),
     Mistake("shared by the lengths", "Each source had a softmax of its own, and the answers were mixed by the numbers "

@@ -2,17 +2,17 @@
 
 write · ★★ · 12 min · 02-self-attention/6-patterns-and-entropy · after foundations.entropy
 
-P (n, n) are the weights of a causal head that dumps much of its weight on the first token. Ask what it does with the
-rest: take the first key out, scale each row up to one again, and return the evenness of each row (n,), its entropy over
-the largest that the keys which are left allow. Rows with fewer than two keys left get 0. (Every weight that the mask
-allows is positive.)
+P (n, n) are the weights of a causal head that puts much of its weight on the first token, its sink. How is the rest
+spread? Take the first key out, scale each row up to one again, and return the evenness of each row (n,), its entropy
+divided by the largest entropy that the remaining keys allow. Rows with fewer than two keys left get 0. (Every weight
+that the mask allows is positive.)
 
 1. Which rows have two keys or more once the first is gone?
 2. Without its first entry a row sums to less than one. What has to be done before an entropy is taken?
 3. Row i (from 0) has i keys left: divide by log i, from i = 2 on.
 
 A head with 0.9 of its weight on the first token looks sharp by its entropy, and may be even or sharp in the tenth that
-carries something. Two numbers, the size of the sink and the evenness of the rest, say what one cannot.
+carries something. So report two numbers: the size of the sink and the evenness of the rest.
 """
 
 import math

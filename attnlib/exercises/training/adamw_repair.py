@@ -2,12 +2,12 @@
 
 repair · ★★ · 8 min · 05-training/2-steps
 
-This is meant to be step t of AdamW, counted from 1, for the parameters W (r, d) with the gradient dW and the memories m
-and v. It trains, but another decay changes next to nothing, and the first steps are too long. Two things are wrong;
-repair both. Return the new W.
+This is meant to be step t of AdamW, counted from 1, for the parameters W (r, d) with the gradient dW and the running
+means m of the gradients and v of their squares. It trains, but changing the decay changes next to nothing, and the
+first steps are too long. Two things are wrong; repair both. Return the new W.
 
 1. Follow `decay` through the function. By what is it divided at the end?
-2. In AdamW the decay shrinks W beside the step. Neither m nor v hears of it.
+2. In AdamW the decay shrinks W beside the step. It enters neither m nor v.
 3. Both means begin at zero: what is v divided by, and what is m divided by?
 
 Both faults are silent: a loss falls with either. The first is seen by training at two values of the decay that differ
@@ -62,8 +62,8 @@ def cases(rng):
 GIVEN = ("decay inside the adaptive step", "no bias correction of the squares")
 VARIANTS = (shrinks_first, one_sum)
 MISTAKES = (
-    Mistake("decay inside the adaptive step", "The decay went into the gradient, so it is divided by the root with "
-        "the rest. In AdamW neither m nor v hears of it.",
+    Mistake("decay inside the adaptive step", "The decay went into the gradient, so it is divided by the root with the "
+        "rest. In AdamW it enters neither m nor v.",
         {"(1 - beta_1) * dW": "(1 - beta_1) * (dW + decay * W)",
          "dW**2": "(dW + decay * W) ** 2",
          "(step + decay * W)": "step"}),
@@ -73,18 +73,18 @@ MISTAKES = (
         {"m / (1 - beta_1**t)": "m"}),
     Mistake("eps inside the root", "eps stands beside the root, not under it.",
         {"np.sqrt(v / (1 - beta_2**t)) + eps": "np.sqrt(v / (1 - beta_2**t) + eps)"}),
-    Mistake("no decay", "Nothing decays.", {"(step + decay * W)": "step"}),
-    Mistake("decay of what the step has left", "In AdamW the decay is a share of W as it was before the step.",
+    Mistake("no decay", "W is not decayed.", {"(step + decay * W)": "step"}),
+    Mistake("decay after the step", "In AdamW the decay is a share of W as it was before the step.",
         {"return W - rate * (step + decay * W)": "return (1 - rate * decay) * (W - rate * step)"}),
-    Mistake("growth", "The decay makes W larger.", {"step + decay * W": "step - decay * W"}),
-    Mistake("the decay is divided by the root", "The decay was divided by the root, too. It must not meet it.",
+    Mistake("decay with the wrong sign", "The decay makes W larger.", {"step + decay * W": "step - decay * W"}),
+    Mistake("the decay is divided by the root", "The decay was divided by the root, too. In AdamW it is not.",
         {"m_hat = m / (1 - beta_1**t)": "m_hat = m / (1 - beta_1**t) + decay * W", "(step + decay * W)": "step"}),
-    Mistake("counted from zero", "The bias correction is one step behind.",
+    Mistake("counted from zero", "The bias correction uses t - 1; the first step has t = 1.",
         {"m / (1 - beta_1**t)": "m / (1 - beta_1 ** max(t - 1, 1))",
          "v / (1 - beta_2**t)": "v / (1 - beta_2 ** max(t - 1, 1))"}),
     Mistake("the decay goes into m alone", "The decay went into the mean of the gradients, and is divided by the root "
-        "with it. In AdamW neither m nor v hears of it.",
+        "with it. In AdamW it enters neither m nor v.",
         {"(1 - beta_1) * dW": "(1 - beta_1) * (dW + decay * W)", "(step + decay * W)": "step"}),
-    Mistake("corrected behind the root", "The mean of the squares was divided by its correction behind the root. It "
-        "is corrected first.", {"np.sqrt(v / (1 - beta_2**t))": "np.sqrt(v) / (1 - beta_2**t)"}),
+    Mistake("corrected after the root", "The mean of the squares was divided by its correction after the root. It is "
+        "corrected first.", {"np.sqrt(v / (1 - beta_2**t))": "np.sqrt(v) / (1 - beta_2**t)"}),
 )  # fmt: skip

@@ -2,18 +2,20 @@
 
 write · ★★ · 10 min · 05-training/5-small-numbers
 
-A model has `layers` equal layers. What enters one takes `entering` bytes, and a layer keeps `inside` bytes beside
-that for its backward pass. The layers are put into groups of k, where k divides `layers`. Only what enters each group
-is kept. When the backward pass comes to a group, it is run again, and for that time what its k layers keep is there,
-too: their insides, and what enters each of them but the first. Return the k with the smallest peak, and that peak in
-bytes; of several that are as good, the largest k.
+A model of `layers` equal layers is trained with checkpoints. The input of a layer takes `entering` bytes, and what the
+layer keeps beside its input for its backward pass takes `inside` bytes. The layers are put into groups of k, where k
+divides `layers`. The forward pass keeps only the input of each group. When the backward pass comes to a group, the
+group is run again. During that time memory also holds what its k layers keep: k times `inside`, and the inputs of all
+its layers but the first. Return the k with the smallest peak of memory, and that peak in bytes. Where several k have
+that peak, return the largest.
 
 1. How many groups are there, and how many inputs are kept from the forward pass?
-2. While a group is worked on: k insides, and k - 1 inputs more.
+2. During the backward pass of a group: k times `inside`, and k - 1 inputs more.
 3. The peak is layers / k · entering + k · inside + (k - 1) · entering. Try each k that divides.
 
-If a layer keeps nothing but what enters it, the best k is near the root of the number of layers: so the rule of the
-textbooks. A layer of a transformer keeps a dozen or more times what enters it, and then the best group is one layer.
+If a layer keeps nothing but what enters it, the best k is near the root of the number of layers: this is the rule of
+the textbooks. A layer of a transformer keeps a dozen or more times what enters it, and then the best group is one
+layer.
 """
 
 import numpy as np
@@ -72,24 +74,27 @@ def cases(rng):
 
 VARIANTS = (from_the_largest, as_arrays)
 MISTAKES = (
-    Mistake("the insides of all layers", "What a layer keeps inside is there only while its own group is worked on.",
+    Mistake("`inside` of all layers", "The `inside` bytes of a layer are in memory only during the backward pass of "
+        "its own group.",
         {"k * inside + (k - 1) * entering": "layers * inside + (layers - layers // k) * entering"}),
-    Mistake("inputs inside the group are forgotten", "While a group is worked on, what enters its second to last "
-        "layer is there, too.", {"+ (k - 1) * entering": ""}),
-    Mistake("the first input twice", "What enters the first layer of a group is there already, from the forward pass.",
+    Mistake("inputs inside the group are forgotten", "During the backward pass of a group, the inputs of its second to "
+        "its last layer are in memory, too.", {"+ (k - 1) * entering": ""}),
+    Mistake("the first input twice", "The input of a group's first layer is kept by the forward pass already.",
         {"(k - 1) * entering": "k * entering"}),
-    Mistake("an input for each layer", "Only what enters each group is kept, not what enters each layer.",
+    Mistake("an input for each layer", "Only the input of each group is kept, not that of each layer.",
         {"layers // k * entering": "layers * entering"}),
     Mistake("groups that do not divide", "The groups have k layers each, so k must divide the number of layers.",
         {"if layers % k == 0": "if layers"},
         {"layers // k * entering": "-(-layers // k) * entering", "if layers % k == 0": "if layers"}),
-    Mistake("the smallest of equals", "Of groups that are as good, the largest is asked for: it keeps fewer inputs.",
+    Mistake("the smallest of equals", "Where several k have the smallest peak, return the largest: it keeps fewer "
+        "inputs.",
         {"return max(k for k": "return min(k for k"}),
-    Mistake("one input more in the group", "What enters the second, the third and so on to the last layer of the "
-        "group is there: k - 1 inputs, not one.",
+    Mistake("only one input more in the group",
+        "The inputs of the second to the last layer of the group are in memory: k - "
+        "1 inputs, not one.",
         {"layers // k * entering + k * inside + (k - 1) * entering":
              "entering * (layers // k) + k * inside + entering"}),
-    Mistake("groups for layers", "k is how many layers a group has, and not how many groups there are.",
+    Mistake("number of groups, not of layers", "k is how many layers a group has, and not how many groups there are.",
         {"layers // k * entering + k * inside + (k - 1) * entering":
              "k * entering + inside * (layers // k) + (layers // k - 1) * entering"}),
     Mistake("the root of the layers", "That rule holds where nothing is kept inside a layer, and its k need not "

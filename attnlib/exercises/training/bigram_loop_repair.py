@@ -1,19 +1,19 @@
-"""A loop with two of the eight
+"""A training loop with two faults
 
 repair · ★★ · 10 min · 05-training/10-when-training-goes-wrong
 
 The smallest language model there is: a table T (V, V) whose row v holds the scores of what comes after token v. It is
-trained by plain gradient descent on texts (b, n), of which real (b, n) says what is no padding; the loss is the mean
-surprise over the real tokens that have one before them. After many steps the table is sure that each word comes twice,
-and with more texts in a batch it runs away at the same rate. Two lines are wrong; repair both.
+trained by plain gradient descent on texts (b, n), where real (b, n) is False at padding. The loss is the mean surprise
+over the real tokens that have a token before them. After many steps the table predicts with certainty that each word
+is repeated, and with more texts in a batch the training diverges at the same rate. Two lines are wrong; repair both.
 
-1. Which token is to be foretold at place i of a text?
+1. Which token is the target of token i of a text?
 2. By what does the gradient have to be divided, so that a larger batch takes no larger step?
 3. One line takes its targets from where the inputs are; another adds what should be averaged over the real targets.
 
-A loop with the first fault prints the best losses of its life, one with the second falls like a stone or explodes. Two
-tests find them without a curve: with scores that are all equal the gradient is known; and each text given twice must
-leave the step as it was.
+With the first fault a loop prints losses that are too good; with the second its steps are too long. Two tests find
+them without a curve: where all scores are equal the gradient is known, and a batch in which each text comes twice must
+give the same step.
 """
 
 import numpy as np
@@ -95,30 +95,31 @@ def cases(rng):
 GIVEN = ("the target is the input", "the sum and not the mean")
 VARIANTS = (by_counts, pair_by_pair)
 MISTAKES = (
-    Mistake("the target is the input", "Each word is to foretell itself. It is to foretell the one behind it.",
+    Mistake("the target is the input", "Here each word predicts itself. It must predict the word after it.",
         {"targets = texts[:, 1:]": "targets = texts[:, :-1]"}),
     Mistake("the sum and not the mean", "The gradients of all tokens are added up, so a larger batch takes a larger "
         "step. The loss is a mean.", {"G / counts.sum()": "G"}),
-    Mistake("a mean over padding", "The sum is right, but it was divided by all places. Padding is not in the mean.",
+    Mistake("a mean over padding", "The sum is right, but it was divided by the number of all positions. Padding does "
+        "not count in it.",
         {"G / counts.sum()": "G / counts.size"}),
     Mistake("a mean over texts", "It was divided by the number of texts. The mean is over tokens.",
         {"G / counts.sum()": "G / len(texts)"}),
-    Mistake("padding is learned", "What stands in the padding was to be foretold.",
+    Mistake("padding is a target", "The padding was used as targets, too.",
         {"* counts[..., None]": "* 1.0"}, {"* counts[..., None]": "* 1.0", "G / counts.sum()": "G / counts.size"}),
-    Mistake("padding of the place before", "A target is real or not, and so is the token before it; this asks the one "
-        "before.", {"real[:, 1:]": "real[:, :-1]"}),
-    Mistake("backwards", "The table foretells what came before.",
+    Mistake("padding of the token before", "Whether a pair counts depends on its target, not on the token before it.",
+        {"real[:, 1:]": "real[:, :-1]"}),
+    Mistake("backwards", "Here the table predicts the token before, not the one after.",
         {"before, counts = texts[:, :-1]": "before, counts = texts[:, 1:]",
          "targets = texts[:, 1:]": "targets = texts[:, :-1]"}),
     Mistake("uphill", "The step goes with the gradient instead of against it.", {"T = T - rate": "T = T + rate"}),
     Mistake("each token once", "A token that comes several times gets only one of its gradients: indexed addition "
         "forgets repetitions.", {"np.add.at(dT, before, G / counts.sum())": "dT[before] += G / counts.sum()"}),
-    Mistake("one step only", "All steps are to be made.", {"range(steps)": "range(min(steps, 1))"}),
-    Mistake("the first tokens are counted", "A first token has none before it, so it is no target and not in the mean.",
+    Mistake("one step only", "Make all steps.", {"range(steps)": "range(min(steps, 1))"}),
+    Mistake("the first tokens are counted", "A first token has none before it, so it is no target and does not count.",
         {"G / counts.sum()": "G / real.sum()"}),
     Mistake("a mean of means", "The mean of each text was taken, and then that of the texts: a token of a short text "
         "counts more.", {"G / counts.sum()": "G / np.maximum(counts.sum(axis=1), 1)[:, None, None] / len(texts)"}),
-    Mistake("two places on", "The word behind the next one was to be foretold.",
+    Mistake("two positions on", "The targets are two tokens later; they must be the next tokens.",
         {"texts[:, :-1], real[:, 1:]": "texts[:, :-2], real[:, 2:]",
          "targets = texts[:, 1:]": "targets = texts[:, 2:]"}),
     Mistake("gradients are not cleared", "Each step takes the gradients of all steps before it as well: the sum is "

@@ -1,14 +1,14 @@
-"""An error that says too much
+"""A calibration error that is too large
 
 repair · ★★ · 8 min · 05-training/9-calibration
 
 This should be the expected calibration error with bins of equal width, the k-th from (k - 1) / bins up to k / bins:
-confidence (n,) lies strictly between the borders, right (n,) is True where the answer was right. For a model that is
-right as often as it says it gives far too much, even with a million examples. Two lines are wrong; repair both.
+confidence (n,) lies strictly between the borders, right (n,) is True where the answer was right. For a perfectly
+calibrated model it is far above zero, even with a million examples. Two lines are wrong; repair both.
 
-1. Ask it about one bin with two examples and one with two thousand. How much should each count?
-2. In a bin from 0.9 to 1, a calibrated model may have said 0.99 nearly always. How often is it right there?
-3. One line takes the middle of the bin for what was said in it. Another gives every bin the same weight.
+1. Try one bin with two examples and one with two thousand. How much should each count?
+2. In a bin from 0.9 to 1, a calibrated model may have a confidence of 0.99 nearly always. How often is it right there?
+3. One line takes the middle of the bin for the mean confidence in it. Another gives every bin the same weight.
 
 Both faults grow where most answers are very sure: then most bins are nearly empty, and the last one is full near its
 upper end. Small test sets show it most.
@@ -73,28 +73,29 @@ def cases(rng):
 GIVEN = ("the middle of the bin", "every bin counts the same")
 VARIANTS = (by_counting, one_by_one)
 MISTAKES = (
-    Mistake("the middle of the bin", "The middle of each bin was taken for what was said in it. Take the mean of what "
-        "was said.", {"said = confidence[mine].mean()": "said = (k + 0.5) / bins"}),
+    Mistake("the middle of the bin", "The middle of each bin was taken for its confidence. Take the mean confidence of "
+        "its examples.", {"said = confidence[mine].mean()": "said = (k + 0.5) / bins"}),
     Mistake("every bin counts the same", "Each bin counts the same here, however few examples it holds.",
         {"return np.average(gaps, weights=sizes)": "return np.mean(gaps)"}),
     Mistake("empty bins count", "The sum of the gaps was divided by the number of all bins, the empty ones, too.",
         {"return np.average(gaps, weights=sizes)": "return np.sum(gaps) / bins"}),
     Mistake("not divided", "The gaps are weighted by sizes, and the sum is not divided by the number of examples.",
         {"return np.average(gaps, weights=sizes)": "return np.dot(gaps, sizes)"}),
-    Mistake("the upper border", "The upper border of each bin was taken for what was said in it.",
+    Mistake("the upper border", "The upper border of each bin was taken for the mean confidence in it.",
         {"said = confidence[mine].mean()": "said = (k + 1) / bins"}),
-    Mistake("the lower border", "The lower border of each bin was taken for what was said in it.",
+    Mistake("the lower border", "The lower border of each bin was taken for the mean confidence in it.",
         {"said = confidence[mine].mean()": "said = k / bins"}),
-    Mistake("signs cancel", "Without the absolute value too high and too low cancel.",
+    Mistake("signs cancel", "Without the absolute value, bins with too high and too low confidence cancel.",
         {"abs(said - right[mine].mean())": "said - right[mine].mean()"},
         {"return np.average(gaps, weights=sizes)": "return abs(confidence.mean() - right.mean())"}),
     Mistake("the largest gap", "This is the gap of the worst bin.",
         {"return np.average(gaps, weights=sizes)": "return np.max(gaps)"}),
     Mistake("a sum over the bins", "The gaps of the bins were added. They are to be weighted with the share of "
         "examples in each.", {"return np.average(gaps, weights=sizes)": "return np.sum(gaps)"}),
-    Mistake("the mean of all bins", "What was said in this bin is compared, and not in all of them.",
+    Mistake("the mean of all bins", "A bin's accuracy is compared with the mean confidence of that bin, not of all "
+        "examples.",
         {"said = confidence[mine].mean()": "said = confidence.mean()"}),
-    Mistake("the median", "The mean of what was said is asked for, and this is the median.",
+    Mistake("the median", "This is the median confidence of a bin. Take the mean.",
         {"said = confidence[mine].mean()": "said = np.median(confidence[mine])"}),
     Mistake("squared gaps", "The gaps were squared.",
         {"return np.average(gaps, weights=sizes)": "return np.average(np.square(gaps), weights=sizes)"},

@@ -2,16 +2,16 @@
 
 write · ★ · 8 min · 05-training/1-what-is-minimised
 
-A model was asked about some texts. texts is a list of them, nats (b,) the mean surprise of a token in each, in nats,
-and tokens (b,) how many tokens each has. Return the model's bits a byte on all texts together, where the bytes are
+A model was evaluated on some texts. texts is a list of them, nats (b,) the mean surprise of a token in each, in nats,
+and tokens (b,) how many tokens each has. Return the model's bits per byte on all texts together, where the bytes are
 those of UTF-8, `text.encode()`.
 
-1. How surprised was the model by all texts together, in nats?
+1. What is the surprise of all texts together, in nats?
 2. Every text brings its nats a token times its tokens, and its bytes. Add up first, divide at the end.
 3. The sum of nats times tokens, divided by the logarithm of two and by the number of all bytes.
 
-A letter of Russian has two bytes and one of Chinese three, so bits a letter and bits a byte rank languages otherwise.
-Between two models on one text it does not matter which of the two you take, as long as it is the same for both.
+A letter of Russian has two bytes and one of Chinese three, so bits per letter and bits per byte rank languages
+differently. For two models on one text either unit will do, if it is the same for both.
 """
 
 import numpy as np
@@ -62,8 +62,8 @@ MISTAKES = (
         "as much as a long one.",
         lambda texts, nats, tokens: np.mean([bits_a_byte([x], nats[i : i + 1], tokens[i : i + 1]) for i, x in
             enumerate(texts)])),
-    Mistake("every text with as many tokens", "The mean nats a token of all texts was taken without asking how many "
-        "tokens each has.", {"(nats * tokens).sum()": "nats.mean() * tokens.sum()"}),
+    Mistake("every text with as many tokens", "The mean nats a token of all texts was taken whatever the number of "
+        "tokens in each.", {"(nats * tokens).sum()": "nats.mean() * tokens.sum()"}),
     Mistake("the tokens are forgotten", "The nats a token were added up. Each text brings as many as it has tokens.",
         {"(nats * tokens).sum()": "nats.sum()"}),
     Mistake("per text", "This is bits a text.", {"/ n_bytes": "/ len(texts)"}),
@@ -77,10 +77,10 @@ MISTAKES = (
     Mistake("bytes between the texts", "The texts were joined by something that no text contains, and its bytes were "
         "counted.",
         {"n_bytes = sum(len(text.encode()) for text in texts)": 'n_bytes = len(" ".join(texts).encode())'}),
-    Mistake("the mean number of bytes", "All bits were divided by the mean bytes of a text. Both sides are sums.",
+    Mistake("the mean number of bytes", "All bits were divided by the mean number of bytes of a text. Divide by the "
+        "sum.",
         {"/ n_bytes": "/ (n_bytes / len(texts))"}),
-    Mistake("a perplexity a byte", "Two to the power of the bits is how many bytes the model wavers between. Asked "
-        "for are the bits.",
+    Mistake("a perplexity a byte", "Two to the power of the bits is a perplexity of bytes. Return the bits.",
         {"return (nats * tokens).sum() / np.log(2) / n_bytes":
              "return 2 ** ((nats * tokens).sum() / np.log(2) / n_bytes)"}),
     Mistake("a logarithm of the nats", "Nats are logarithms already; another unit is another factor.",

@@ -1,11 +1,11 @@
-"""A root that is brought to an end
+"""An inverse-root schedule with an end
 
 write · ★★ · 10 min · 05-training/3-how-fast
 
-The schedule of 2017 never ends, so an end is added once it is known when to stop. Return the rates of all steps,
-(steps,). The first step has t = 1. The rate rises on a line to `peak`, which it has at t = warmup; then it is
-peak times the root of warmup / t. In the last `decay` steps it is also multiplied with a factor that falls on a
-line, from 1 at the first of them to 1 / decay at the last.
+The schedule of *Attention Is All You Need* falls with the root of the step and has no end. Here an end is added.
+Return the rates of all steps, (steps,). The first step has t = 1. The rate rises on a line to `peak`, which it has at
+t = warmup; then it is peak times the root of warmup / t. In the last `decay` steps it is also multiplied with a factor
+that falls on a line, from 1 at the first of them to 1 / decay at the last.
 
 1. Which of the two branches is the smaller one before t = warmup, and which after it?
 2. At the last step, t = steps, the factor is 1 / decay. What is it one step before?
@@ -49,8 +49,8 @@ def cases(rng):
     return {
         "six steps": (6, 2, 2, 1.0),
         "a long decay": (12, 3, 8, 0.5),
-        "no decay to speak of": (9, 4, 1, 2.0),
-        "no warmup to speak of": (7, 1, 3, 0.1),
+        "hardly any decay": (9, 4, 1, 2.0),
+        "hardly any warmup": (7, 1, 3, 0.1),
         "a warmup of all steps": (5, 5, 2, 1.0),
     }
 
@@ -63,9 +63,9 @@ MISTAKES = (
     Mistake("one step too early", "The first step has t = 1; these rates begin at t = 2.",
         {"t = np.arange(steps) + 1": "t = np.arange(steps) + 2", "(steps + 1 - t)": "(steps + 2 - t)"}),
     Mistake("min and max are exchanged", "The larger of both branches was taken: it starts far too high, and then "
-        "grows for ever. It is the smaller one.",
+        "grows for ever. Take the smaller one.",
         {"np.minimum(t / warmup, np.sqrt(warmup / t))": "np.maximum(t / warmup, np.sqrt(warmup / t))"}),
-    Mistake("no warmup", "The rate starts on the root. Before t = warmup it rises on a line.",
+    Mistake("no warmup", "The rate starts on the curve of the root. Before t = warmup it rises on a line.",
         {"np.minimum(t / warmup, np.sqrt(warmup / t))": "np.sqrt(warmup / t)"}),
     Mistake("the line never ends", "After t = warmup the rate falls with the root of t.",
         {"np.minimum(t / warmup, np.sqrt(warmup / t))": "t / warmup"}),

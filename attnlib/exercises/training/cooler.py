@@ -2,17 +2,17 @@
 
 write · ★★ · 10 min · 05-training/9-calibration
 
-A model has given the scores S (n, vocab) for n held-out examples, and targets (n,) are the right answers. Of the given
-temperatures (k,), which stand in no particular order, return the one by which the scores are to be divided so that the
-mean surprise at the right answers is least.
+S (n, vocab) are a model's scores for n held-out examples, and targets (n,) are the right answers. Of the given
+temperatures (k,), in no particular order, return the one that makes the mean surprise of the right answers smallest
+when the scores are divided by it.
 
 1. What is the surprise at one right answer, as a function of the scores divided by T?
 2. Scores may be as large as 800: take the largest of each row away before the exponential.
 3. For each T compute the mean of log-sum-exp(S / T) minus the right score divided by T; return the T with the least.
 
-No accuracy is asked for, because dividing all scores by the same number changes no answer. In one over the temperature
-the loss is convex, so between the given ones there is a single best number, which `best_temperature` of the package
-finds by bisection.
+The accuracy plays no part, because dividing all scores by the same number changes no answer. In one over the
+temperature the loss is convex, so between the given ones there is a single best number, which `best_temperature` of
+the package finds by bisection.
 """
 
 import numpy as np
@@ -134,24 +134,24 @@ MISTAKES = (
     Mistake("multiplied", "The scores were multiplied by T. A temperature divides: above one it makes a model less "
         "sure.", {"Z = S / T": "Z = S * T"}),
     Mistake("the worst", "This temperature makes the surprise largest.", {"np.argmin(losses)": "np.argmax(losses)"}),
-    Mistake("the most probability", "The right answers got the most probability, in the mean. The surprise is the "
+    Mistake("the most probability", "The right answers got the most probability, on average. The surprise is the "
         "logarithm of each, so one sure mistake counts for much.", by_probability),
-    Mistake("confidence and accuracy alike", "The mean confidence was brought near to the share of right answers. "
-        "That is one bin of a reliability diagram; the loss on the right answers is asked for.", by_confidence),
+    Mistake("confidence and accuracy alike", "The mean confidence was brought near to the share of right answers. That "
+        "is one bin of a reliability diagram; here the loss on the right answers decides.", by_confidence),
     Mistake("the smallest", "This temperature is the smallest of all. It makes the likeliest answers surer, be they "
         "right or wrong.",
         by_the_likeliest,
         {"Z = S / T": "Z = S",
          "losses.append(-L[np.arange(len(S)), targets].mean())":
              "losses.append(np.log(T) - L[np.arange(len(S)), targets].mean())"}),
-    Mistake("the loss", "That is the least loss. The temperature that has it is asked for.",
+    Mistake("the loss", "That is the least loss. Return the temperature that has it.",
         {"return temperatures[np.argmin(losses)]": "return np.min(losses)"}),
-    Mistake("the place in the list", "That is where the temperature stands in the list.",
+    Mistake("the index in the list", "That is the index of the temperature. Return the temperature itself.",
         {"return temperatures[np.argmin(losses)]": "return np.argmin(losses)"}),
     Mistake("the first of the list", "That is the temperature that stands first, whatever the scores. As many answers "
         "are right with each of them, so their number decides nothing.",
         lambda S, targets, temperatures: temperatures[0]),
-    Mistake("one example decides", "The mean over all examples is asked for.",
+    Mistake("a single example decides", "Take the mean over all examples.",
         {"losses.append(-L[np.arange(len(S)), targets].mean())": "losses.append(-L[0, targets[0]])"},
         {"losses.append(-L[np.arange(len(S)), targets].mean())":
              "losses.append(-np.median(L[np.arange(len(S)), targets]))"}),

@@ -3,10 +3,10 @@
 write · ★ · 6 min · 05-training/4-not-too-well
 
 One step of plain gradient descent for a map W (d, h), its bias b (h,) and the gain (d,) of the norm before it, with
-decoupled weight decay where this page puts it, and nowhere else. dW, db and dgain are the gradients. The decay uses the
-parameters as they were before the step. Return the three new arrays.
+decoupled weight decay on the map alone, as is usual: biases and gains are not decayed. dW, db and dgain are the
+gradients. The decay uses the parameters as they were before the step. Return the three new arrays.
 
-1. Which of the three would say nothing at all if they were pulled to zero?
+1. Which of the three is meant to be pulled towards zero?
 2. The pull is proportional to the number itself, and to the rate.
 3. W loses rate times decay times itself, beside the step; b and gain make the step alone.
 
@@ -51,11 +51,12 @@ def cases(rng):
 RETURNS = ("W", "b", "gain")
 VARIANTS = (penalty, in_turn)
 MISTAKES = (
-    Mistake("the bias decays", "The bias decays. A bias has no size to hold down.", {"b = b -": "b = kept * b -"}),
-    Mistake("the gain decays", "The gain decays. At zero it would let nothing through.",
+    Mistake("the bias decays", "The bias decays. Here only the map does.", {"b = b -": "b = kept * b -"}),
+    Mistake("the gain decays", "The gain decays. With a gain of zero the norm would output nothing.",
         {"gain = gain -": "gain = kept * gain -"}),
     Mistake("nothing decays", "No decay: this is the step alone.", {"kept * W": "W"}),
-    Mistake("the decay comes behind the step", "The map was made smaller behind the step, and so the step, too.",
+    Mistake("decay after the step", "The step itself was decayed, too. The decay uses the map as it was before the "
+        "step.",
         {"W = kept * W - rate * dW": "W = kept * (W - rate * dW)"}),
     Mistake("it grows", "The map was made larger. Decay pulls towards zero.", {"kept = 1 - rate": "kept = 1 + rate"}),
     Mistake("twice the decay", "Half the square has the derivative W, so there is no factor of two.",
@@ -68,12 +69,13 @@ MISTAKES = (
         {"kept * W - rate * dW": "W - rate * decay * np.sign(W) - rate * dW"}),
     Mistake("the gain is pulled to one", "The gain was pulled towards one. No decay touches it here.",
         {"gain = gain - rate * dgain": "gain = gain - rate * (dgain + decay * (gain - 1))"}),
-    Mistake("the bias and the gain stand still", "The bias and the gain learn, too: only the decay passes them by.",
+    Mistake("the bias and the gain stand still", "The bias and the gain learn, too: only without decay.",
         {"b = b - rate * db": "b = 1 * b", "gain = gain - rate * dgain": "gain = 1 * gain"}),
-    Mistake("the decay as what is left", "The map was multiplied by the decay. It should lose that share, times the "
+    Mistake("the decay as the share that is left",
+        "The map was multiplied by the decay. It should lose that share, times the "
         "rate, and keep the rest.",
         {"kept = 1 - rate * decay": "kept = decay"}, {"kept = 1 - rate * decay": "kept = rate * decay"}),
-    Mistake("the step alone", "These are the changes. Asked for are the arrays behind them.",
+    Mistake("the step alone", "These are the changes. Return the new arrays.",
         {"W = kept * W - rate * dW": "W = rate * (dW + decay * W)",
          "b = b - rate * db": "b = rate * db",
          "gain = gain - rate * dgain": "gain = rate * dgain"}),

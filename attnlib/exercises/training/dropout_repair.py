@@ -1,14 +1,13 @@
-"""A network that never rests
+"""Dropout at the wrong time
 
 repair · ★★ · 8 min · 05-training/4-not-too-well
 
-This feed-forward network drops numbers of its output: X (n, d), W_1 (d, h), W_2 (h, d), and draws (n, d) are
-spread evenly between 0 and 1, so that a number is dropped where its draw is below p. `training` says whether the model
-is being trained. Its held-out loss is worse than it should be, and another one in each run. Two things are wrong;
-repair both.
+This feed-forward network drops numbers of its output: X (n, d), W_1 (d, h), W_2 (h, d), and draws (n, d) are uniform
+between 0 and 1, so that a number is dropped where its draw is below p. `training` is True while the model is trained.
+Its held-out loss is worse than it should be, and different in each run. Two things are wrong; repair both.
 
-1. Who asks `training`?
-2. Take p = 0.5 and the mean over many draws: is it what the network says when nothing is dropped?
+1. Where is `training` used?
+2. Take p = 0.5 and the mean over many draws: is it the output without dropout?
 3. Nothing is dropped when the model is used; while it trains, what stays is divided by 1 - p.
 
 Either fault alone leaves a model that trains. The first makes it worse only where it is measured, so it is often found

@@ -2,9 +2,9 @@
 
 write · ★★ · 10 min · 05-training/4-not-too-well
 
-P (m, n) are weights of attention and V (n, d_v) the values. Each weight is dropped with probability p, for itself, and
-what stays is divided by 1 - p; then the values are averaged. Return the standard deviation over draws of each number of
-the output, (m, d_v).
+P (m, n) are weights of attention and V (n, d_v) the values. Each weight is dropped independently with probability p,
+and what stays is divided by 1 - p; then the values are averaged. Return the standard deviation over draws of each
+number of the output, (m, d_v).
 
 1. One number of the output is a sum over keys. What is one term, and what is its variance?
 2. The draws are independent. What adds up then: variances, or standard deviations?
@@ -57,14 +57,14 @@ MISTAKES = (
         {"np.sqrt(p / (1 - p) * (P**2 @ V**2))": "np.sqrt(p / (1 - p)) * (np.abs(P) @ np.abs(V))"}),
     Mistake("the spread of the row sums", "This is how much the sum of the weights varies. Each weight moves its own "
         "value.", {"P**2 @ V**2": "(P**2).sum(axis=-1, keepdims=True) * np.ones(V.shape[1])"}),
-    Mistake("the weights are not squared", "A weight stands in front of its draw as a factor; the variance has its "
-        "square.", {"P**2": "P"}),
+    Mistake("the weights are not squared", "A weight is a factor of its draw; the variance has its square.",
+        {"P**2": "P"}),
     Mistake("the factor is p alone", "The variance of a draw of 0 or 1 / (1 - p) is p / (1 - p).",
         {"p / (1 - p)": "p"}),
     Mistake("the mean over keys", "The terms of a weighted sum are added; there is no division by their number.",
         {"(P**2 @ V**2)": "(P**2 @ V**2) / P.shape[-1]"}),
-    Mistake("the spread among the keys", "This is how much the values differ from their average. Asked for is how "
-        "much the output differs from draw to draw.",
+    Mistake("the spread among the keys", "This is how much the values differ from their average. Return how much the "
+        "output differs from draw to draw.",
         {"np.sqrt(p / (1 - p) * (P**2 @ V**2))": "np.sqrt(P @ V**2 - (P @ V) ** 2)"},
         {"np.sqrt(p / (1 - p) * (P**2 @ V**2))": "np.std(P[:, :, None] * V, axis=1)"}),
     Mistake("measured from the mean output", "The values were measured from the output's mean. A dropped weight takes "

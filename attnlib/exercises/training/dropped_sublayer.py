@@ -1,17 +1,18 @@
-"""Two of the four places
+"""Two dropouts in one sublayer
 
 write · ★★ · 10 min · 05-training/4-not-too-well
 
-A sublayer of attention while it trains: X (n, d) is the stream, P (n, n) are the weights, M (d, d) is what the matrices
-of values and output make together. kept_P (n, n) and kept_Y (n, d) are True for what stays of the weights and of what
-attention says; in both places the share p is dropped. There is no norm. Return the stream behind attention, (n, d).
+A sublayer of attention while it trains: X (n, d) is the stream, P (n, n) are the weights, M (d, d) is what the
+matrices of values and output make together. kept_P (n, n) and kept_Y (n, d) are True for what stays of the weights and
+of the output of attention; in both cases the share p is dropped. There is no norm. Return the stream after attention,
+(n, d).
 
-1. What is left out in the second place: numbers of the stream, or of what is added to it?
+1. What does the second dropout leave out: numbers of the stream, or of what is added to it?
 2. Each of the two dropouts keeps the mean of its own input. What does each have to do for that?
 3. Divide what stays of P by 1 - p, and what stays of the product with X and M again; then add it to X.
 
-Each place divides for itself, because each draws for itself. The stream is dropped in neither: what an earlier block
-wrote stays where it is.
+Each dropout divides by 1 - p by itself, because each has draws of its own. The stream is not dropped: what an earlier
+block wrote stays in it.
 """
 
 import numpy as np
@@ -53,13 +54,13 @@ def cases(rng):
 
 VARIANTS = (number_by_number, {"kept_P * P / (1 - p)": "np.where(kept_P, P / (1 - p), 0)"})
 MISTAKES = (
-    Mistake("nothing is rescaled", "What stays was not divided by 1 - p, in neither place: the mean over draws is "
-        "smaller than what the model says when nothing is dropped.", {"/ (1 - p)": ""}),
-    Mistake("rescaled in one place alone", "What stays was divided by 1 - p in one of the two places. Each divides "
-        "for itself.",
+    Mistake("nothing is rescaled", "What stays was not divided by 1 - p, in neither dropout: the mean over draws is "
+        "smaller than the output without dropout.", {"/ (1 - p)": ""}),
+    Mistake("rescaled in one dropout alone", "What stays was divided by 1 - p in one of the two dropouts. Each must "
+        "divide.",
         {"kept_P * P / (1 - p)": "kept_P * P"}, {"kept_Y * Y / (1 - p)": "kept_Y * Y"}),
-    Mistake("the stream is dropped, too", "Numbers of the sum were left out. Dropped is what attention adds; the "
-        "stream goes past it.", {"X + kept_Y * Y": "kept_Y * (X + Y)"}),
+    Mistake("the stream is dropped, too", "Numbers of the sum were left out. Only what attention adds is dropped, not "
+        "the stream.", {"X + kept_Y * Y": "kept_Y * (X + Y)"}),
     Mistake("the weights were made to sum to one again", "The weights that stay were divided by their sum. Dropout "
         "divides by 1 - p, and the sum is one on average only.",
         {"dropped = kept_P * P / (1 - p)":
@@ -70,9 +71,9 @@ MISTAKES = (
         "stays.", {"/ (1 - p)": "* (1 - p)"}),
     Mistake("divided by the share that is dropped", "What stays is divided by the share that stays, 1 - p.",
         {"/ (1 - p)": "/ p"}),
-    Mistake("the weights are not dropped", "All weights stayed. The first of the two places is missing.",
+    Mistake("the weights are not dropped", "All weights stayed. The first of the two dropouts is missing.",
         {"dropped = kept_P * P / (1 - p)": "dropped = P"}),
-    Mistake("the output is not dropped", "All numbers of the output stayed. The second of the two places is missing.",
+    Mistake("the output is not dropped", "All numbers of the output stayed. The second of the two dropouts is missing.",
         {"kept_Y * Y / (1 - p)": "Y"}),
     Mistake("a softmax of the weights", "P are weights already. A second softmax makes them more alike.",
         {"kept_P * P /": "kept_P * np.exp(P) / np.exp(P).sum(axis=-1, keepdims=True) /"}),

@@ -1,19 +1,19 @@
-"""Bins with as many in each
+"""A calibration error with bins of equal size
 
 write · ★★ · 12 min · 05-training/9-calibration
 
-Bins of equal width may hold one example or a thousand. Let them hold equally many instead: the least confident
-examples in the first, the most confident in the last. confidence (n,) has no two equal numbers, right (n,) is True
-where the answer was right, and `bins` divides n. The gap of a bin is the absolute difference between its mean
-confidence and its share of right answers. Return the calibration error: the mean of the gaps.
+A model gave n answers: confidence (n,) holds the probability that it gave each of them (no two are equal), and right
+(n,) is True where the answer was right. Sort the answers by confidence and cut them into `bins` bins of equally many
+answers, the least confident in the first; `bins` divides n. The gap of a bin is the absolute difference between its
+mean confidence and its share of right answers. Return the calibration error: the mean of the gaps.
 
 1. Which examples belong together? Confidence and right answers must stay together when the examples are sorted.
-2. The gap of a bin is the difference of two means, and its sign is forgotten only after the means.
+2. The gap of a bin is the difference of two means, and the absolute value is taken only after the means.
 3. Sort both by confidence, cut into `bins` pieces of equal size, take the absolute difference of the means in each, and
    the mean of these.
 
 With equal sizes the weighted mean is a plain mean. No bin is nearly empty, but where most answers are given with 0.99,
-most bins lie there, and the doubtful answers share one. Neither kind of bin is the true one.
+most bins lie there, and the doubtful answers share one. Neither kind of bin is right for every purpose.
 """
 
 import numpy as np
@@ -83,7 +83,7 @@ def cases(rng):
 
 VARIANTS = (by_pairs, by_ranks)
 MISTAKES = (
-    Mistake("not sorted", "The bins hold neighbours in the list, and not neighbours in confidence.",
+    Mistake("not sorted", "The bins hold answers that are neighbours in the list, not in confidence.",
         {"(confidence - right)[order]": "(confidence - right)"}),
     Mistake("only the confidence is sorted", "The confidences were sorted, and the right answers stayed where they "
         "were.", {"(confidence - right)[order]": "(confidence[order] - right)"}),
@@ -91,26 +91,27 @@ MISTAKES = (
         "together.", {"(confidence - right)[order]": "(np.sort(confidence) - np.sort(right))"}),
     Mistake("bins of equal width", "These bins are equally wide, and hold different numbers of examples.",
         equal_widths),
-    Mistake("the gap of each answer", "The sign was forgotten for each answer, before the mean of its bin. A sure, "
-        "right answer then has a small gap, and a doubtful one a large gap, whatever the model is worth.",
+    Mistake("the gap of each answer", "The absolute value was taken for each answer, before the mean of its bin. Then "
+        "a doubtful answer has a large gap even if the model is calibrated.",
         {"np.abs(gaps).mean()": "np.abs(confidence - right).mean()"}),
-    Mistake("signs cancel", "Without the absolute value too high and too low cancel.",
+    Mistake("signs cancel", "Without the absolute value, bins with too high and too low confidence cancel.",
         {"np.abs(gaps).mean()": "gaps.mean()"}, {"np.abs(gaps).mean()": "np.abs(gaps.mean())"}),
     Mistake("a sum over the bins", "The gaps of the bins were added. Each bin holds one part in `bins` of all "
         "examples.", {"np.abs(gaps).mean()": "np.abs(gaps).sum()"}),
     Mistake("squared gaps", "The gaps were squared.",
         {"np.abs(gaps).mean()": "(gaps**2).mean()"}, {"np.abs(gaps).mean()": "np.sqrt((gaps**2).mean())"}),
-    Mistake("every so many", "Each bin holds every so many examples of the sorted list, from the least sure to the "
-        "surest.", {".reshape(bins, -1).mean(axis=1)": ".reshape(-1, bins).mean(axis=0)"}),
-    Mistake("that many in each", "`bins` is how many bins there are, and not how many examples each holds.",
+    Mistake("interleaved bins", "The answers were dealt out to the bins in turn. Each bin should hold neighbours in "
+        "confidence.", {".reshape(bins, -1).mean(axis=1)": ".reshape(-1, bins).mean(axis=0)"}),
+    Mistake("`bins` answers in each", "`bins` is how many bins there are, and not how many examples each holds.",
         {".reshape(bins, -1)": ".reshape(-1, bins)"}),
-    Mistake("sums for means", "A gap is a difference of means, and these are sums.",
+    Mistake("sums instead of means", "A gap is a difference of means, and these are sums.",
         {".mean(axis=1)": ".sum(axis=1)"}),
-    Mistake("the middle for the mean", "What was said in a bin is the mean of its confidences.",
+    Mistake("the middle instead of the mean", "The confidence of a bin is the mean confidence of its answers.",
         by_the_middle, by_the_median),
     Mistake("one bin alone", "The gaps of all bins count.",
         {"np.abs(gaps).mean()": "np.abs(gaps[-1])"}, {"np.abs(gaps).mean()": "np.abs(gaps[0])"}),
-    Mistake("wrong for right", "Where `right` is True, the answer was right. Here it was taken the other way.",
+    Mistake("wrong and right exchanged",
+        "Where `right` is True, the answer was right. Here it was taken the other way.",
         {"(confidence - right)": "(confidence - ~right)"}, {"(confidence - right)": "(1 - confidence - right)"}),
     Mistake("ordered by right", "The examples are ordered by their confidence, and not by whether they were right.",
         {"np.argsort(confidence)": 'np.argsort(right, kind="stable")'}),

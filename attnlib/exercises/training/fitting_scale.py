@@ -2,17 +2,17 @@
 
 write · ★★ · 10 min · 05-training/5-small-numbers
 
-g (k,) are gradients as float64 knows them. A format holds numbers up to `largest`, and what is at most half of
-`smallest` in size becomes zero in it. Find the largest power of two s with which every number of s g is at most
-`largest` in size. Return s, and the share of the numbers of g that are not zero by themselves and are zero in the
-format when they are multiplied with s.
+g (k,) are gradients in float64. A format of few bits holds numbers up to `largest`; a number whose absolute value is
+at most half of `smallest` becomes zero in it. Find the largest power of two s for which no absolute value in s g is
+above `largest`. Return s, and the share of the k numbers of g that are not zero themselves but become zero in the
+format after the multiplication with s.
 
 1. Which number of g decides how large the scale may be?
 2. Take the logarithm to the base two of largest over the largest size, and round it down.
 3. Among all k, count those with 0 < s |g| <= smallest / 2.
 
-Such a scale can be computed only when the gradient is known, and each gradient would need one of its own. So in
-practice the scale is found by trying, and lies a little below this one most of the time.
+This scale can be computed only when the gradient is known, and differs for each gradient. So in practice the scale is
+found by trying, and is a little below this one most of the time.
 """
 
 import numpy as np
@@ -69,15 +69,15 @@ MISTAKES = (
     Mistake("decided by the smallest number", "The largest number decides: it would be the first to overflow.",
         {"size.max()": "size[size > 0].min()"},
         {"np.floor(np.log2(largest / size.max()))": "np.ceil(np.log2(smallest / size[size > 0].min()))"}),
-    Mistake("lost without the scale", "The share was counted without the scale. Counted is what is lost with it.",
+    Mistake("lost without the scale", "The share was counted without the scale. Count what is lost with it.",
         {"scale * size <=": "size <="}),
     Mistake("zeros are counted", "What is zero by itself is not lost.",
         {"(size > 0) & (scale * size <= smallest / 2)": "scale * size <= smallest / 2"}),
     Mistake("below the smallest", "What is above half of the smallest number is rounded up to it, and not lost.",
         {"smallest / 2)": "smallest)"}),
-    Mistake("how many and not which share", "Asked for is a share: divide by how many numbers there are.",
+    Mistake("a count, not a share", "Return a share: divide by how many numbers there are.",
         {"lost.mean()": "lost.sum()"}),
-    Mistake("a share of what is not zero", "The share is that of all k numbers.",
+    Mistake("a share of the nonzero numbers", "The share is that of all k numbers.",
         {"lost.mean()": "lost.sum() / (size > 0).sum()"}),
     Mistake("what is kept", "That is the share that is not lost.",
         {"lost.mean()": "1 - lost.mean()"}, {"scale * size <= smallest / 2": "scale * size > smallest / 2"}),
@@ -90,9 +90,9 @@ MISTAKES = (
              "= max(1.0, 2.0 ** np.floor(np.log2(largest / size.max())))"},
         {"= 2.0 ** np.floor(np.log2(largest / size.max()))":
              "= min(65536.0, 2.0 ** np.floor(np.log2(largest / size.max())))"}),
-    Mistake("the exponent", "That is the exponent. Asked for is the power of two.",
+    Mistake("the exponent", "That is the exponent. Return the power of two.",
         {"return scale,": "return np.log2(scale),"}),
-    Mistake("another base", "A power of two is asked for, and its exponent is a logarithm to the base two.",
+    Mistake("another base", "s is a power of two, so its exponent is a logarithm to the base two.",
         {"2.0 ** np.floor(np.log2(largest": "10.0 ** np.floor(np.log10(largest"},
         {"np.log2(largest": "np.log(largest"}),
 )  # fmt: skip

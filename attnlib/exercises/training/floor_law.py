@@ -7,11 +7,11 @@ follows a power law of the size. Given the losses (k,) of models with `sizes` (k
 logarithmic axes, and return the loss that it predicts at `size`.
 
 1. Which number is a line in ln N: the loss, its logarithm, or the logarithm of something else?
-2. Take the floor away first. Then it is the fit of the page.
+2. Subtract the floor first. What is left is fitted by a line of logarithms.
 3. Fit a line to ln(losses - floor) over ln(sizes), read it at ln(size), take the exponential, and put the floor back.
 
-Without the floor a law sinks below every bound in the end. With one that is only guessed, the fit has one
-number more to be wrong by: losses that have not come near the floor say little about where it is.
+Without the floor a law sinks below every bound in the end. With one that is only guessed, the fit has one number more
+to be wrong by: losses that are far above the floor determine it badly.
 """
 
 import numpy as np
@@ -69,11 +69,11 @@ MISTAKES = (
         {"x, y = np.log(sizes), np.log(losses - floor)": "x, y = np.log(sizes[-2:]), np.log(losses[-2:] - floor)"}),
     Mistake("the last size again", "This is the law at the largest size that was trained.",
         lambda sizes, losses, floor, size: floor_law(sizes, losses, floor, sizes[-1])),
-    Mistake("the slope with another sign", "A larger model has a smaller loss.",
+    Mistake("the slope of the line with another sign", "A larger model has a smaller loss.",
         {"slope * (np.log(size)": "-slope * (np.log(size)"}),
     Mistake("the floor in the exponent", "The floor was added to the logarithm. It is a loss, and is added to a loss.",
         {"floor + np.exp(y.mean()": "np.exp(floor + y.mean()"}),
-    Mistake("another base on the way back", "The exponential and the logarithms have different bases.",
+    Mistake("another base in the exponential", "The exponential and the logarithms have different bases.",
         {"np.exp(y.mean() + slope * (np.log(size) - x.mean()))":
              "10 ** (y.mean() + slope * (np.log(size) - x.mean()))"},
         {"np.exp(y.mean() + slope * (np.log(size) - x.mean()))":
@@ -84,16 +84,16 @@ MISTAKES = (
     Mistake("a line through the origin", "The line was made to pass through zero. The law has a factor of its own, "
         "the height of the line.",
         {"y.mean() + slope * (np.log(size) - x.mean())": "(x * y).sum() / (x * x).sum() * np.log(size)"}),
-    Mistake("a curve and no line", "A parabola was fitted. A power law is a line on logarithmic axes, and a curve "
-        "bends on beyond the points.",
+    Mistake("a curve and no line", "A parabola was fitted. A power law is a line on logarithmic axes; a parabola keeps "
+        "curving beyond the points.",
         lambda sizes, losses, floor, size: floor + np.exp(np.polyval(np.polyfit(np.log(sizes), np.log(losses -
             floor), 2), np.log(size)))),
-    Mistake("axes exchanged", "The line was fitted with the sizes upwards: their distances were made small, and not "
-        "those of the losses.",
+    Mistake("axes exchanged", "The line was fitted with the axes exchanged: the squared errors of the sizes were "
+        "minimised, not those of the losses.",
         {"slope = ((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum()":
              "slope = ((y - y.mean()) ** 2).sum() / ((x - x.mean()) * (y - y.mean())).sum()"}),
-    Mistake("slope and height are exchanged", "The slope of the line and its height at zero changed places. "
-        "`np.polyfit` gives the slope first.",
+    Mistake("the slope of the line and its height exchanged",
+        "`np.polyfit` gives the slope of the line first, and then its height at zero.",
         lambda sizes, losses, floor, size: floor + np.exp(np.polyval(np.polyfit(np.log(sizes), np.log(losses -
             floor), 1)[::-1], np.log(size)))),
     Mistake("the factor of the law is missing", "Only the power of the size is here. The height of the line is a "

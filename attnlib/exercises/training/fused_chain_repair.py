@@ -3,15 +3,17 @@
 repair · ★★ · 8 min · 05-training/11-where-the-time-goes
 
 A chain of k operations, number by number, on arrays of one size. Operation i reads the result before it (the first one
-the input) and others[i] further arrays, and writes one result; needed (k,) is True where the backward pass will want
-that result. The function should return how many numbers are moved for each number of an array: if the operations run
-one by one, and if one loop does them all. It is too good in both. Two lines are wrong; repair both.
+the input) and others[i] further arrays, and writes one result; needed (k,) is True where the backward pass needs that
+result. The function should return how many numbers are moved to or from memory for each number of an array: first if
+the operations run one by one, then if one loop does them all (a fused kernel). Both counts are too small. Two lines
+are wrong; repair both.
 
 1. Follow one number of an operation that runs alone: where does it come from, and where does its result go?
-2. A loop keeps results at hand until the next operation has used them. Is that long enough for all of them?
+2. A loop keeps results in registers until the next operation has used them. Is that long enough for all of them?
 3. One line forgets to write; another writes the last result alone.
 
-So fusing saves most where nobody needs what lies between: in use, and where the backward pass computes it again.
+So fusing saves most where no result in between is needed again: at inference, and where the backward pass recomputes
+it.
 """
 
 import numpy as np
@@ -51,20 +53,20 @@ VARIANTS = (step_by_step, {"written = needed[:-1].sum() + 1": "written = needed.
 MISTAKES = (
     Mistake("alone, nothing is written", "An operation that runs alone writes its result to memory.",
         {"(others + 2)": "(others + 1)"}),
-    Mistake("the loop writes the last result alone", "What the backward pass will want is written, too.",
+    Mistake("the loop writes the last result alone", "What the backward pass needs is written, too.",
         {"written = needed[:-1].sum() + 1": "written = 1"}),
-    Mistake("the last result twice", "The last result is written once, whether the backward pass wants it or not.",
+    Mistake("the last result twice", "The last result is written once, whether the backward pass needs it or not.",
         {"written = needed[:-1].sum() + 1": "written = needed.sum() + 1"}),
     Mistake("the last result is not written", "The last result is what the chain is for: it is always written.",
         {"written = needed[:-1].sum() + 1": "written = needed.sum()"}),
-    Mistake("every result is written", "What nobody needs behind the loop is not written.",
+    Mistake("every result is written", "A result that is not needed after the loop is not written.",
         {"written = needed[:-1].sum() + 1": "written = len(needed)"}),
-    Mistake("what is not needed", "Written is what the backward pass wants, and not what it does not.",
+    Mistake("only unneeded results are written", "The loop writes what the backward pass needs, and nothing else.",
         {"written = needed[:-1].sum() + 1": "written = (~needed[:-1]).sum() + 1"},
         {"written = needed[:-1].sum() + 1": "written = (~needed).sum()"}),
     Mistake("the further arrays are not read", "The loop saves what the operations pass on among themselves. Further "
         "arrays come from memory as before.", {"1 + others.sum() + written": "1 + written"}),
-    Mistake("the other way around", "First the operations one by one, then the loop.",
+    Mistake("the two counts are exchanged", "First return the count one by one, then that of the loop.",
         {"[one_by_one, one_loop]": "[one_loop, one_by_one]"}),
     Mistake("the input is not read", "The loop reads its input once.",
         {"1 + others.sum() + written": "others.sum() + needed[:-1].sum() + 1"}),

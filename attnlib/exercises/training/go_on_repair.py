@@ -1,17 +1,18 @@
-"""It goes on, and ends elsewhere
+"""A resumed training that ends elsewhere
 
 repair · ★★ · 8 min · 05-training/6-train-your-own-gpt
 
 A training was stopped after `done` of its `steps` steps (counted from 0); w (d,) and its momentum m (d,) were kept.
-Step i pulls w towards rows[i % len(rows)], of rows (n, d), with a rate that falls on a line to zero at the end. This
-function should go on as if nothing had happened. It ends elsewhere. Two things are wrong; repair both.
+Step i moves w towards rows[i % len(rows)], of rows (n, d), with momentum and a rate that falls linearly to zero at the
+end. This function should make the remaining steps exactly as an uninterrupted training would. Its result differs. Two
+things are wrong; repair both.
 
 1. Which numbers does step i need, beside the parameters?
-2. Two of them are as they are at the very first step of a training.
+2. Two of them have the values of the very first step of a training.
 3. One line throws away what was kept of the momentum; one counts the rows from the stop instead of from the beginning.
 
-Neither fault raises an error, and the loss falls all the same. That is why one compares with a training that was
-never stopped, to the last bit, and does not look at the curve.
+Neither fault raises an error, and the loss falls all the same. So compare with an uninterrupted training, to the last
+bit, rather than look at the curve.
 """
 
 import numpy as np
@@ -67,9 +68,9 @@ MISTAKES = (
         {"range(done, steps)": "range(done + 1, steps)"}),
     Mistake("one row further", "Step i reads row i, counted from 0.",
         {"rows[i % len(rows)]": "rows[(i + 1) % len(rows)]"}),
-    Mistake("no momentum", "The step follows the momentum, not the slope alone.",
+    Mistake("no momentum", "The step follows the momentum, not the gradient alone.",
         {"- lr * (1 - i / steps) * m": "- lr * (1 - i / steps) * g"}),
-    Mistake("a mean in place of the momentum", "The slope came in with the share 1 - beta. This momentum adds it "
+    Mistake("a mean in place of the momentum", "The gradient came in with the share 1 - beta. This momentum adds it "
         "whole.", {"m = beta * m + g": "m = beta * m + (1 - beta) * g"}),
     Mistake("away from the rows", "The step leads away from the rows, and should lead towards them.",
         {"g = w - rows[i % len(rows)]": "g = rows[i % len(rows)] - w"}),

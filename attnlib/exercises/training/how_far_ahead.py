@@ -2,18 +2,18 @@
 
 write · ★★ · 10 min · 05-training/10-when-training-goes-wrong
 
-S (n, vocab) are a model's scores at the n places of a text. Then each token was exchanged in turn: changed
-(n, n, vocab) holds in changed[j] the scores of the text in which the token at place j alone is another one. Return
-for each place i how far ahead it sees, n whole numbers: the largest k such that its scores depend on the token at
-place i + k, and 0 where they depend on no later one. Differences below 1e-9 are rounding.
+S (n, vocab) are a model's scores at the n positions of a text. Then one token after the other was replaced:
+changed[j], of changed (n, n, vocab), holds the scores of the text in which only the token at position j is different.
+Return for each position i how far ahead it sees, n whole numbers: the largest k such that its scores depend on the
+token at position i + k, and 0 where they depend on no later token. Differences of at most 1e-9 are rounding errors.
 
-1. Make a table of True and False: did the scores at place i move when the token at place j was exchanged?
-2. A row of `changed` is a token j, the axis behind it the places i. A leak is a pair with j > i.
-3. For each place the largest j - i among its pairs that moved; never less than 0.
+1. Make a table of True and False: did the scores at position i change when the token at position j was replaced?
+2. The first axis of `changed` is the token j, the second the position i. A leak is a pair with j > i.
+3. For each position the largest j - i among its pairs that changed; never less than 0.
 
-A mask that is off by one gives ones and a 0 at the end, no mask n - 1, n - 2 down to 0, an honest one zeros. A test
-that exchanges the last token alone misses a leak elsewhere in the text. n passes of an untrained model take no time, so
-one may as well try them all.
+A mask that is off by one gives ones and a 0 at the end, no mask n - 1, n - 2 down to 0, a right one zeros. A test that
+replaces the last token alone misses a leak elsewhere in the text. n passes of an untrained model are cheap, so test
+all positions.
 """
 
 import numpy as np
@@ -64,7 +64,7 @@ def nearly_equal(S, changed):
 
 def cases(rng):
     def seen(n, vocab, sees):
-        """A text whose place i depends on token j where sees[i, j]; what does not move has rounding on it."""
+        """A text whose position i depends on token j where sees[i, j]; the other scores have rounding errors."""
         S, shift, rounding = drawn(rng, (n, vocab), (n, n, vocab), (n, n, vocab))
         return S, S + np.where(np.array(sees, dtype=bool).T[..., None], shift, 1e-13 * rounding)
 
@@ -89,10 +89,10 @@ def cases(rng):
         "off by one": seen(4, 3, mask(4, 1)),
         "honest": seen(5, 3, mask(5, 0)),
         "no mask": seen(5, 2, mask(5, 9)),
-        "honest, and blind at its own place": seen(5, 3, mask(5, -1)),
-        "two places, in a short window": seen(7, 3, mask(7, 2, back=1)),
-        "one place sees one token, three ahead": seen(6, 4, one_pair),
-        "one score of a place moves": (S, changed),
+        "no leak, and not even its own token": seen(5, 3, mask(5, -1)),
+        "two positions, in a short window": seen(7, 3, mask(7, 2, back=1)),
+        "one position sees one token, three ahead": seen(6, 4, one_pair),
+        "one score of a position changes": (S, changed),
         "small changes of large scores": (large, small),
         "changes of both signs": (level, opposed),
         "all scores fall": (lower, lower - mask(5, 2).T[..., None]),
@@ -103,32 +103,35 @@ def cases(rng):
 
 VARIANTS = (pair_by_pair, the_last_that_moves_it)
 MISTAKES = (
-    Mistake("by tokens", "For each token this says how far before it a place sees it. Asked for is each place.",
+    Mistake("for each token, not position",
+        "For each token this is how far before it a position sees it. Return a number for each position.",
         {"return np.maximum(ahead.max(axis=0), 0)": "return np.maximum(ahead.max(axis=1), 0)"}),
     Mistake("both ways", "The distance counts in both directions here, so that looking back is counted, too.",
         {"token - place": "np.abs(token - place)"}),
     Mistake("every score must move", "One score that moves is enough.",
         {".max(axis=-1) > 1e-9": ".min(axis=-1) > 1e-9"}),
-    Mistake("leak or no leak", "This says whether a place sees ahead. How far is asked.",
+    Mistake("whether, not how far", "This is whether a position sees ahead. Return how far.",
         {"return np.maximum(ahead.max(axis=0), 0)": "return (ahead > 0).any(axis=0)"}),
-    Mistake("how many tokens", "These are how many later tokens a place sees. Asked for is the farthest of them.",
+    Mistake("the number of tokens, not the farthest",
+        "These are how many later tokens a position sees. Return the distance of the farthest.",
         {"return np.maximum(ahead.max(axis=0), 0)": "return (ahead > 0).sum(axis=0)"}),
-    Mistake("the farthest of all", "This is the farthest that any place sees. Each place has its own.",
+    Mistake("the farthest of all", "This is the farthest that any position sees. Return one number for each position.",
         {"return np.maximum(ahead.max(axis=0), 0)": "return np.full(len(S), ahead.max())"}),
-    Mistake("the own place is a leak", "A place may see its own token, and is 0 places ahead of itself.",
+    Mistake("its own token is a leak", "A position may see its own token; its distance is 0.",
         {"return np.maximum(ahead.max(axis=0), 0)":
              "return np.where(moved, token - place + 1, 0).max(axis=0).clip(0)"}),
-    Mistake("the nearest", "These are the nearest later tokens that a place sees. Asked for is the farthest.",
+    Mistake("the nearest", "These are the nearest later tokens that a position sees. Return the farthest.",
         the_nearest),
-    Mistake("up to a gap", "A place may see a token although it does not see all of those before it.", up_to_a_gap),
-    Mistake("one score alone", "Any score of the place may move, and not one of them alone.",
+    Mistake("up to a gap", "A position may see a token although it does not see all of those before it.", up_to_a_gap),
+    Mistake("a single score is compared", "Any of the scores at a position may change, not only a single one.",
         {".max(axis=-1) > 1e-9": "[..., 0] > 1e-9"}),
     Mistake("changes that cancel", "The changes were added up before they were compared with zero. Some go up and "
         "others go down.", {"np.abs(changed - S).max(axis=-1)": "np.abs((changed - S).sum(axis=-1))"}),
     Mistake("a border that grows with the scores", "`np.allclose` allows a share of the numbers compared. Here all "
         "above 1e-9 counts.", nearly_equal),
-    Mistake("the likeliest word alone", "The likeliest word may stay, and the scores move.",
+    Mistake("only the likeliest word is compared", "The likeliest word may stay the same while the scores change.",
         {"np.abs(changed - S).max(axis=-1) > 1e-9": "changed.argmax(axis=-1) != S.argmax(axis=-1)"}),
-    Mistake("as far as can be", "So far it would see without any mask. Compared are the scores of one place before "
-        "and after.", lambda S, changed: np.arange(len(S))[::-1]),
+    Mistake("as far as without a mask",
+        "This is how far a position sees without a mask. Compare the scores at each position before and after.",
+        lambda S, changed: np.arange(len(S))[::-1]),
 )  # fmt: skip

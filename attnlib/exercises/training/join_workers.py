@@ -1,13 +1,15 @@
-"""The query goes to the keys
+"""Join the attention of several workers
 
 write · ★★ · 10 min · 05-training/12-attention-across-workers
 
-A cache is split over p workers. Each has attended with the same m queries to its own keys and returns for each query
-its largest score, the sum of the exponentials of its scores less that largest one, and the values summed with these
-exponentials: largest (p, m), total (p, m) and summed (p, m, d_v). A worker that may not attend to any key for a query
-has -inf, 0 and zeros. Return the attention over all keys, (m, d_v), with zeros where no worker has a key.
+The keys and values of a text are split over p workers. All workers have the same m queries, and worker r attends with
+them to its own keys only. For each query it returns three things: largest[r], its largest score; total[r], the sum of
+exp(score - largest[r]) over its keys; and summed[r], the sum of its values with these exponentials as factors. So
+largest and total are (p, m), and summed is (p, m, d_v). Where a mask leaves a worker no key for a query, these are
+-inf, 0 and zeros. Return the output of softmax attention over the keys of all workers, (m, d_v), with zeros for a
+query that no worker has a key for.
 
-1. Under which largest score has each worker taken its exponentials, and under which one should all of them be?
+1. Which largest score has each worker subtracted, and which one should all of them subtract?
 2. Multiply each worker's total and sum with the exponential of its largest score less the largest of all.
 3. Sum both over the workers and divide. Where all of them have -inf, take 0 for the largest of all, and 1 for the sum.
 
@@ -115,26 +117,28 @@ def cases(rng):
 
 VARIANTS = (one_after_the_other, by_their_outputs)
 MISTAKES = (
-    Mistake("the outputs averaged", "These are the means of the workers' outputs. A worker whose keys are hardly "
-        "looked at counts as much as the others.",
+    Mistake("the outputs averaged", "These are the means of the workers' outputs. A worker whose keys have little "
+        "weight counts as much as the others.",
         mean_of_outputs, mean_of_those_that_saw),
-    Mistake("each under its own largest score", "The sums of different workers, totals and values, were taken under "
-        "different largest scores. Bring both under the same one before you add.",
+    Mistake("added without rescaling", "The workers have subtracted different largest scores. Rescale totals "
+        "and sums to the same one before you add.",
         weighted_by_total,
         {"(weight * total).sum(axis=0)": "total.sum(axis=0)"},
         {"(weight[..., None] * summed).sum(axis=0)": "summed.sum(axis=0)"}),
-    Mistake("the largest score alone", "A worker's share is its sum of exponentials, and not only its largest one.",
+    Mistake("the largest score alone", "A worker's share is its sum of exponentials, not only that of its largest "
+        "score.",
         weighted_by_largest),
     Mistake("not divided", "These are sums still; the division by the total is missing.",
         {"out / np.where(whole > 0, whole, 1)[:, None]": "out"}),
-    Mistake("under no largest score", "Scores of 800 overflow, unless the largest of all is taken off first.",
+    Mistake("no largest score subtracted", "Scores of 800 overflow, unless the largest of all is subtracted first.",
         {"largest - np.where(np.isneginf(top), 0, top)": "largest"}),
-    Mistake("nothing divided by nothing", "A query that saw nothing has a sum of zero. Its output is zeros.",
+    Mistake("nothing divided by nothing", "A query without any key has the sum zero. Its output is zeros.",
         {"np.where(np.isneginf(top), 0, top)": "top"}, {"np.where(whole > 0, whole, 1)": "whole"}),
-    Mistake("one worker alone", "The others have seen something, too.",
+    Mistake("one worker alone", "The keys of all workers count.",
         of_the_largest, lambda largest, total, summed: summed[0] / np.where(total[0] > 0, total[0], 1)[:, None]),
-    Mistake("the sign of the exponent", "Sums taken under a smaller largest score shrink, and do not grow.",
+    Mistake("the sign of the exponent", "The factor is the exponential of a worker's largest score less the largest of "
+        "all, so it is at most one.",
         larger_for_smaller),
-    Mistake("one output for each worker", "Asked for is one output for each query, over the keys of all workers.",
+    Mistake("one output for each worker", "Return one output for each query, over the keys of all workers.",
         lambda largest, total, summed: summed / np.where(total > 0, total, 1)[..., None]),
 )  # fmt: skip

@@ -1,18 +1,19 @@
-"""Judge five slopes
+"""Check five gradients
 
 write · ★★ · 12 min · 05-training/8-a-transformer-in-numpy-trained
 
-A small network reads X (n, d): it multiplies by gain (d,), maps with W (d, h) and b (h,), takes tanh, and ends with
-u (h,). Its loss is half the mean square of its distance from t (n,). Somebody hands you five slopes: claimed is a tuple
-of them, for X, gain, W, b and u, in the shapes of these. At least one is wrong. Return five numbers: for each, the
-largest distance, over all entries, from the central difference with the given step.
+A small network reads X (n, d): it multiplies by gain (d,), maps with W (d, h) and b (h,), takes tanh, and ends with u
+(h,). Its loss is half the mean square of its distance from t (n,). `claimed` is a tuple of five arrays, which are
+claimed to be the gradients of the loss by X, gain, W, b and u, and have their shapes. At least one is wrong. Return
+five numbers: for each array, the largest absolute difference, over all entries, from the central difference with the
+given step.
 
 1. Write the loss as a function of the five arrays. Nothing else is needed of the network.
 2. For one entry: the loss with the entry plus step, minus that with the entry minus step, divided by twice the step.
 3. Loop over the five arrays and over `np.ndindex(*A.shape)`; change a copy, so that all other entries stay as they are.
 
-A judge of this kind costs two losses an entry, so large models are judged by a few entries of each array. What it
-cannot see is an entry that nobody moves. That is why a sample should have some of every kind of parameter.
+Such a check costs two losses per entry, so for a large model only a few entries of each array are checked. An error in
+an entry that is not checked stays unseen, so a sample should have entries of every kind of parameter.
 """
 
 import numpy as np
@@ -95,7 +96,7 @@ def not_put_back(X, gain, W, b, u, t, claimed, step):
 
 
 def slopes_of(X, gain, W, b, u, t):
-    """The five slopes by the rules of the chain."""
+    """The five gradients by the chain rule."""
     H = np.tanh(X * gain @ W + b)
     ds = (H @ u - t) / len(t)
     dA = ds[:, None] * u * (1 - H**2)
@@ -125,46 +126,47 @@ def cases(rng):
 
 VARIANTS = (on_flat_arrays, one_array_at_a_time)
 MISTAKES = (
-    Mistake("one side alone", "The loss was compared with that of the entry before it moved. A central difference "
-        "moves to both sides.",
+    Mistake("one side alone", "The loss was compared with the loss of the unchanged entry. A central difference "
+        "changes the entry in both directions.",
         {"for sign in (1, -1)": "for sign in (1, 0)", "(2 * step)": "step"},
         {"for sign in (1, -1)": "for sign in (0, -1)", "(2 * step)": "step"},
         {"for sign in (1, -1)": "for sign in (1, 0)"},
         {"for sign in (1, -1)": "for sign in (0, -1)"}),
-    Mistake("twice as large", "Each slope came out twice as large: either it was divided by the step, where the entry "
-        "has moved by twice the step, or the loss has lost its half.",
+    Mistake("twice as large", "Each gradient came out twice as large: either it was divided by the step, while the "
+        "entry changed by twice the step, or the loss has lost its half.",
         {"(2 * step)": "step"}, {"return 0.5 *": "return"}),
-    Mistake("the other sign", "The loss with less was taken for the one with more: each slope has the other sign.",
+    Mistake("the other sign", "The loss with less was taken for the one with more: each gradient has the other sign.",
         {"losses[0] - losses[1]": "losses[1] - losses[0]"}),
-    Mistake("multiplied by the step", "What the loss changes is divided by what the entry moved.",
+    Mistake("multiplied by the step", "The change of the loss is divided by the change of the entry.",
         {"/ (2 * step)": "* (2 * step)"}),
-    Mistake("the sum of the distances", "The largest distance is asked for, and not a sum or a length.",
+    Mistake("the sum of the distances", "Return the largest distance, not a sum or a length.",
         {"worst[i] = max(worst[i], abs(slope - claimed[i][place]))":
              "worst[i] = np.hypot(worst[i], slope - claimed[i][place])"},
         {"worst[i] = max(worst[i], abs(slope - claimed[i][place]))": "worst[i] += abs(slope - claimed[i][place])"}),
-    Mistake("one entry alone", "Every entry counts, and not one alone.",
+    Mistake("only one entry", "Only one entry of each array was checked. Every entry counts.",
         {"worst[i] = max(worst[i], abs(slope - claimed[i][place]))":
              "worst[i] = worst[i] or abs(slope - claimed[i][place])"},
         {"worst[i] = max(worst[i], abs(slope - claimed[i][place]))": "worst[i] = abs(slope - claimed[i][place])"}),
-    Mistake("with a sign", "A distance has no sign: a claimed slope that is too large is as wrong as one that is too "
-        "small.",
+    Mistake("with a sign", "A distance has no sign: a claimed gradient that is too large is as wrong as one that is "
+        "too small.",
         {"abs(slope - claimed[i][place])": "slope - claimed[i][place]"},
         {"abs(slope - claimed[i][place])": "claimed[i][place] - slope"},
         {"np.zeros(5)": "np.full(5, -np.inf)", "abs(slope - claimed[i][place])": "slope - claimed[i][place]"},
         {"np.zeros(5)": "np.full(5, -np.inf)", "abs(slope - claimed[i][place])": "claimed[i][place] - slope"}),
-    Mistake("a share of the slope", "The distance was divided by the slope. Asked is the distance itself.",
+    Mistake("a relative error", "The distance was divided by the gradient. Return the distance itself.",
         {"abs(slope - claimed[i][place])": "abs(slope - claimed[i][place]) / abs(slope)"}),
     Mistake("a sum for the loss", "The loss is half the *mean* square.", {"** 2).mean()": "** 2).sum()"}),
-    Mistake("all entries at once", "One entry moves at a time, and all others stay where they are.",
+    Mistake("all entries at once", "Change one entry at a time, and leave all others as they are.",
         {"moved[i][place] +=": "moved[i] +="}),
-    Mistake("not put back", "The entries looked at before are still moved. Each slope is measured where the others "
-        "are what they were.", not_put_back),
-    Mistake("exact slopes", "Those are the distances from exact slopes. A central difference with a step so long is a "
-        "little off, and the distance from it is asked for.",
+    Mistake("not put back", "The entries that were checked before are still changed. Restore each before the next one.",
+        not_put_back),
+    Mistake("exact gradients",
+        "Those are the distances from the exact gradients. Return the distances from the central differences, which "
+        "with so long a step are a little off.",
         lambda X, gain, W, b, u, t, claimed, step: np.array([
             abs(one - said).max() for one, said in zip(slopes_of(X, gain, W, b, u, t), claimed, strict=True)])),
-    Mistake("one number for all five", "Five numbers are asked for, one for each claimed slope.",
+    Mistake("one number for all five", "Return five numbers, one for each claimed gradient.",
         {"return worst": "return worst.max()"}, {"return worst": "return worst.argmax()"}),
-    Mistake("the slopes themselves", "These are the slopes. Asked for is how far the claimed ones are from them.",
+    Mistake("the gradients themselves", "These are the gradients. Return how far the claimed ones are from them.",
         {"abs(slope - claimed[i][place])": "abs(slope)"}),
 )  # fmt: skip

@@ -1,11 +1,11 @@
-"""A loop that runs away
+"""A training loop that diverges
 
 repair · ★★ · 8 min · 05-training/3-how-fast
 
-This is meant to train a linear model: at each step a batch X[step] (b, d) with its targets y[step] (b,), half
-the mean squared error as the loss, plain gradient descent, and a rate that rises on a line to `peak` in the
-first `warmup` steps, at the last of which it is `peak`. It runs, but its first step changes nothing, and its
-later steps grow longer and longer. Two lines are wrong; repair both.
+This is meant to train a linear model: at each step a batch X[step] (b, d) with its targets y[step] (b,), half the mean
+squared error as the loss, plain gradient descent, and a rate that rises linearly in the first `warmup` steps, at the
+last of which it is `peak`. It runs, but its first step changes nothing, and its later steps grow longer and longer.
+Two lines are wrong; repair both.
 
 1. Let the targets be met exactly at some step. What should the next update be if the gradient there is zero?
 2. Which rate has the first step, and which has the step at which the warmup is over?

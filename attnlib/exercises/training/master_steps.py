@@ -2,17 +2,18 @@
 
 write · ★★ · 10 min · 05-training/5-small-numbers
 
-A format holds the multiples of `grid`. W (k,) is kept in full; a forward pass uses W rounded to the nearest
-multiple. The loss is half the squared distance of what is used from the target t (k,), which is
-in the format. The gradient is rounded to the format, too, and the update goes to the kept W: plain gradient
-descent with the rate. Make n steps; return what is kept, and what is used then.
+A format of few bits holds the multiples of `grid`. The master copy W (k,) is kept in full precision; the forward pass
+uses W rounded to the nearest multiple. The loss is half the squared distance of the rounded W from the target t (k,),
+which is in the format. Its gradient is rounded to the format, too, and the update is made to the master copy: plain
+gradient descent with the given rate. Make n steps. Return the master copy after them, and its rounded version.
 
-1. What does the gradient see: what is kept, or what is used?
-2. The gradient of half the squared distance is used minus t.
-3. In each step: round, take the difference, round it, take rate times it off what is kept. At the end, round once more.
+1. Is the gradient taken at the master copy, or at the rounded numbers?
+2. The gradient of half the squared distance is the rounded W minus t.
+3. In each step: round, take the difference, round it, subtract rate times it from the master copy. At the end, round
+   once more.
 
-What is kept goes on by small amounts while what is used stands still, and then moves by a whole step at once. So a
-training with few bits is not one with small errors in each step: its errors are paid back later.
+The master copy changes by small amounts while its rounded version stays the same, and then changes by a whole step of
+the grid. So the updates that are smaller than a step of the grid are not lost: they add up in the master copy.
 """
 
 import numpy as np
@@ -84,34 +85,35 @@ def cases(rng):
 
 VARIANTS = (in_units, number_by_number)
 MISTAKES = (
-    Mistake("no master copy", "What is kept was rounded behind each step. What is smaller than half a step of the "
+    Mistake("no master copy", "The master copy was rounded after each step. An update of less than half a step of the "
         "grid is lost then.",
         {"W = W - rate * gradient": "W = np.round((W - rate * gradient) / grid) * grid"},
         updates_of_what_is_used,
         all_in_the_format),
-    Mistake("the gradient sees what is kept", "The gradient is that of the forward pass, which uses the rounded "
+    Mistake("the gradient at the master copy", "The gradient is that of the forward pass, which uses the rounded "
         "numbers.", {"gradient = np.round((used - t) / grid) * grid": "gradient = W - t"}),
-    Mistake("the update is rounded", "The update was rounded to the format. It goes to what is kept in full.",
+    Mistake("the update is rounded", "The update was rounded to the format. Only the gradient is.",
         {"W = W - rate * gradient": "W = W - np.round(rate * gradient / grid) * grid"}),
-    Mistake("used one step late", "What is used at the end is the kept W, rounded behind the last step.",
+    Mistake("rounded one step early", "The rounded version is that of the master copy after the last step.",
         {"return W, np.round(W / grid) * grid": "return W, (used if n else np.round(W / grid) * grid)"}),
-    Mistake("used is not rounded", "What is used is in the format.",
+    Mistake("the second result is not rounded", "The second result is the master copy rounded to the format.",
         {"return W, np.round(W / grid) * grid": "return W, W"}),
     Mistake("rounded down", "Each number is rounded to the nearest multiple, not to the one below.",
         {"np.round": "np.floor"}),
     Mistake("rounded towards zero", "Each number is rounded to the nearest multiple, not to the one nearer to zero.",
         {"np.round": "np.trunc"}),
-    Mistake("decimals for multiples", "Rounded to two decimals are the multiples of 0.01. Those of `grid` are asked "
-        "for.",
+    Mistake("decimals for multiples", "Rounding to two decimals gives multiples of 0.01. Round to multiples of `grid`.",
         {"np.round(W / grid) * grid": "np.round(W, 2)"},
         {"np.round(W / grid) * grid": "np.round(W, 2)", "np.round((used - t) / grid) * grid": "used - t"}),
     Mistake("multiplied where it is divided", "Divide by `grid`, round, multiply with it again: the other order gives "
         "multiples of one over `grid`.",
         {"np.round(W / grid) * grid": "np.round(W * grid) / grid"},
         {"np.round(W / grid) * grid": "np.round(W * grid) / grid", "np.round((used - t) / grid) * grid": "used - t"}),
-    Mistake("the update starts from what is used", "The update goes to what is kept. From what is used, small amounts "
-        "are lost.", {"W = W - rate": "W = used - rate"}),
-    Mistake("the first gradient for all steps", "Each step has a gradient of its own, because what is used has moved.",
+    Mistake("the update starts from the rounded numbers",
+        "The update is added to the master copy. Added to the rounded numbers, small updates are lost.",
+        {"W = W - rate": "W = used - rate"}),
+    Mistake("the first gradient for all steps", "Each step has a gradient of its own, because the rounded numbers have "
+        "changed.",
         first_gradient),
     Mistake("a mean", "The squared distance is a sum; this is the gradient of a mean.",
         {"W - rate * gradient": "W - rate * gradient / len(W)"}),
@@ -120,6 +122,6 @@ MISTAKES = (
     Mistake("uphill", "A step goes against the gradient.", {"W = W - rate": "W = W + rate"}),
     Mistake("twice the gradient", "Of half the squared distance the gradient is the difference, without a two.",
         {"W - rate * gradient": "W - 2 * rate * gradient"}),
-    Mistake("one step too many", "That is a step more than asked for.", {"range(n)": "range(n + 1)"}),
-    Mistake("one step too few", "That is a step less than asked for.", {"range(n)": "range(n - 1)"}),
+    Mistake("one step too many", "One step more than n was made.", {"range(n)": "range(n + 1)"}),
+    Mistake("one step too few", "One step less than n was made.", {"range(n)": "range(n - 1)"}),
 )  # fmt: skip

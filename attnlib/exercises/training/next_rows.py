@@ -1,19 +1,19 @@
-"""Which rows come next, for one of several?
+"""The next rows of one of several workers
 
 write · ★★ · 10 min · 05-training/6-train-your-own-gpt
 
-Several workers read one text together: orders (rounds, n_rows) says in which order the rows come, round after round,
-and they take turns, worker 0 the first, worker 1 the second. A checkpoint says that `came` rows have come, for all
-workers together. Now `workers` go on (it may have been another number before), worker 0 first again. Return the numbers
-of the next b rows of the worker with the number `worker`, an array (b,).
+Several workers read one text together: orders (rounds, n_rows) holds the order of the rows, round after round, and the
+workers take turns, worker 0 the first row, worker 1 the second. By a checkpoint, `came` rows have been read by all
+workers together. Now `workers` workers go on (it may have been another number before), worker 0 first again. Return
+the numbers of the next b rows of the worker with the number `worker`, an array (b,).
 
-1. Write all rounds one behind the other. Where in this line does the first row stand that has not come?
+1. Write all rounds into one list. At which position is the first row that has not been read?
 2. From there on worker 0 takes the first, worker 1 the second, and after the last worker it is worker 0's turn again.
-3. The worker's first place is as far behind that row as its number says; the others follow in steps of `workers`,
-   over the end of a round.
+3. The worker's first position is that one plus its number; the others follow in steps of `workers`, across the end of
+   a round.
 
-Nothing but `came` had to be kept, and the number of workers may change at a stop. With a position for each worker
-it could not.
+Only `came` had to be stored, and the number of workers may change at a stop. With a position for each worker it could
+not.
 """
 
 import numpy as np
@@ -64,16 +64,16 @@ MISTAKES = (
         {"first = came + worker": "first = came * workers + worker"}),
     Mistake("each has the same share of what came", "`came` counts the rows of all workers together; it is not to be "
         "divided.", {"first = came + worker": "first = came // workers + worker"}),
-    Mistake("the first round for ever", "Behind the end of a round the next one comes, in another order.",
+    Mistake("the first round for ever", "After the end of a round the next one follows, in another order.",
         {"return line[places]": "return orders[0, places % orders.shape[1]]"}),
-    Mistake("the worker is forgotten", "This is what worker 0 reads.", {"first = came + worker": "first = came"}),
-    Mistake("counted from one", "The worker with the number 0 takes the first row that has not come.",
+    Mistake("the worker is forgotten", "These are the rows of worker 0.", {"first = came + worker": "first = came"}),
+    Mistake("counted from one", "The worker with the number 0 takes the first row that has not been read.",
         {"first = came + worker": "first = came + worker + 1"}),
-    Mistake("one too early", "The row with the number `came`, counted from 0, is the first that has not come.",
+    Mistake("one too early", "The row with the number `came`, counted from 0, is the first that has not been read.",
         {"first = came + worker": "first = np.maximum(came - 1, 0) + worker"}),
-    Mistake("places for rows", "These are places in the line. Asked for are the rows that stand there.",
+    Mistake("positions, not rows", "These are positions in the list of rows. Return the rows at these positions.",
         {"return line[places]": "return places"}),
-    Mistake("neighbours", "The rows of one worker stand `workers` places apart, not beside each other.",
+    Mistake("neighbours", "The rows of one worker are `workers` positions apart, not neighbours.",
         {"workers * np.arange(b)": "np.arange(b)"}),
     Mistake("a new round at a stop", "This begins with a whole round after the stop. The rest of the round before "
         "must come first.",
@@ -82,11 +82,11 @@ MISTAKES = (
         {"first = came + worker": "first = came + worker - 1"}),
     Mistake("turns counted from the beginning", "The turns were counted from the first row of all. After the stop "
         "they begin again with worker 0.", {"first = came + worker": "first = came + (worker - came) % workers"}),
-    Mistake("nothing behind the end of a round", "The rows end with the round. Behind it the next one comes.",
+    Mistake("nothing after the end of a round", "The rows end with the round. After it the next one follows.",
         {"return line[places]":
              "return orders[came // orders.shape[1]][came % orders.shape[1] :][worker::workers][:b]"}),
     Mistake("rows by their numbers", "A worker took the rows whose number is its own, modulo `workers`. The turn "
         "counts, not the number.", {"return line[places]": "return line[came:][line[came:] % workers == worker][:b]"}),
-    Mistake("all that is left", "These are all rows that are left for this worker. The next b are asked for.",
+    Mistake("all that is left", "These are all rows that are left for this worker. Return the next b.",
         {"return line[places]": "return line[first::workers]"}),
 )  # fmt: skip

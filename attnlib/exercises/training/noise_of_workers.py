@@ -1,19 +1,21 @@
-"""A noise scale for nothing
+"""The noise scale from the workers' gradients
 
 write · ★★ · 10 min · 05-training/11-where-the-time-goes
 
-p workers have each taken the mean gradient of `rows` rows of their own: g (p, n). The squared length of the mean
-gradient of B rows is on average G² + noise / B, where G² is the squared length of the true gradient and `noise`
-belongs to one row. The workers are batches of `rows` rows, and the mean of all workers is one of p times as many.
-Return the noise scale that follows from these two sizes, noise / G².
+The gradients of single rows vary around the true gradient, whose squared length is G². The mean gradient of a batch of
+B rows therefore has on average the squared length G² + noise / B, where `noise` is the same for every B. The noise
+scale is the number of rows noise / G². Each of p workers has taken the mean gradient of `rows` rows of its own: g (p,
+n). So each row of g is a batch of B = rows, and their mean is a batch of B = p times rows. Take the average squared
+length of the rows of g for the first batch size and the squared length of their mean for the second. Solve the two
+equations for G² and noise, and return noise / G².
 
 1. Which squared length belongs to batches of `rows` rows, and which to the batch of p times as many?
 2. Two equations: the squared length of the true gradient, plus the noise of a row over the batch.
-3. Average the squared lengths of the workers, not their lengths; and the length of the mean is not that of the true
-   gradient: its share of the noise is taken off.
+3. Average the squared lengths of the workers, not their lengths; and subtract the share of the noise from the squared
+   length of the mean.
 
-Data parallel training has these two lengths anyway, so the noise scale can be watched for the price of a sum. One step
-tells little: both equations' sides are averaged over many steps before they are solved.
+Data-parallel training has these two lengths anyway, so it can report the noise scale at the cost of a sum. One step
+gives a poor estimate: average the two squared lengths over many steps before you solve.
 """
 
 import numpy as np
@@ -63,13 +65,14 @@ VARIANTS = (by_the_variance, by_pairs)
 MISTAKES = (
     Mistake("a mean over the numbers of a gradient", "A squared length is a sum over the numbers of a gradient, and "
         "here one of the two is a mean.", {"(g**2).sum(axis=1).mean()": "(g**2).mean()"}),
-    Mistake("the mean taken for the truth", "The mean over the workers still has its share of the noise, and is "
+    Mistake("the mean taken for the true gradient",
+        "The mean over the workers still has its share of the noise, and is "
         "longer than the true gradient.", {"true = (p * large - small) / (p - 1)": "true = large"}),
-    Mistake("the workers taken for the truth", "The gradients of the workers have most noise of all.",
+    Mistake("the workers' gradients taken for the true one", "The gradients of the workers have the most noise.",
         {"true = (p * large - small) / (p - 1)": "true = small"}),
-    Mistake("counted in workers", "This counts workers. A worker has `rows` rows.",
+    Mistake("counted in workers", "The unit here is a worker. Each has `rows` rows.",
         {"noise = rows * (small": "noise = (small"}),
-    Mistake("counted in batches", "The noise is that of a row, not that of a whole batch times its rows twice.",
+    Mistake("counted in batches", "The noise was multiplied by the number of rows once too often.",
         {"noise = rows * (small": "noise = p * rows * (small"}),
     Mistake("the spread around their own mean", "Around their own mean the workers differ less than around the true "
         "gradient: divide by one less than there are.",
@@ -80,7 +83,8 @@ MISTAKES = (
         {"small = (g**2).sum(axis=1).mean()": "small = np.sqrt((g**2).sum(axis=1)).mean() ** 2"},
         {"small = (g**2).sum(axis=1).mean()": "small = np.sqrt((g**2).sum(axis=1)).mean()",
          "large = (g.mean(axis=0) ** 2).sum()": "large = np.sqrt((g.mean(axis=0) ** 2).sum())"}),
-    Mistake("one worker for all", "The squared lengths of all workers are averaged. One of them alone says less.",
+    Mistake("only one worker", "The squared lengths of all workers are averaged. One of them alone is a poorer "
+        "estimate.",
         {"(g**2).sum(axis=1).mean()": "(g[0] ** 2).sum()"}),
     Mistake("the noise alone", "This is the noise of a row. The scale is its ratio to the true gradient.",
         {"return noise / true": "return noise"}),

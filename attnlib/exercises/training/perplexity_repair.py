@@ -3,14 +3,14 @@
 repair · ★ · 6 min · 05-training/1-what-is-minimised
 
 S (b, n, vocab) are the scores of a model for b texts, targets (b, n) the tokens that came, and real (b, n) is False at
-padding. This function should return the perplexity of the real tokens. It returns a number that looks good. Two lines
-are wrong; repair both.
+padding. This function should return the perplexity of the real tokens. The number that it returns is too small. Two
+lines are wrong; repair both.
 
 1. What is the perplexity of a model whose scores are all equal? Does the function return it?
 2. Follow the padding: what does it add to the sum, and what to the number that the sum is divided by?
 3. One line divides by too much. Another raises the wrong number to a power: the loss is in nats.
 
-Both faults make the number smaller, so nobody complains. A test that finds both: equal scores and some padding. The
+Both faults make the model look better than it is. A test that finds both: equal scores and some padding. The
 perplexity must then be the size of the vocabulary.
 """
 
@@ -73,34 +73,34 @@ def cases(rng):
 GIVEN = ("a mean over padding", "two to the power of nats")
 VARIANTS = (token_by_token, of_probabilities)
 MISTAKES = (
-    Mistake("a mean over padding", "The sum is right, but it was divided by all places. Padding adds nothing to the "
-        "sum, so it must not count below the line either.", {"mean = L.sum() / real.sum()": "mean = L.mean()"}),
+    Mistake("a mean over padding", "The sum is right, but it was divided by the number of all positions. Padding adds "
+        "nothing to the sum, so it must not count in the divisor either.",
+        {"mean = L.sum() / real.sum()": "mean = L.mean()"}),
     Mistake("two to the power of nats", "Two to the power of the loss is the perplexity of a loss in bits. This loss "
         "is in nats.", {"return np.exp(mean)": "return 2.0**mean"}),
-    Mistake("padding is asked for", "What stands in the padding was counted as if somebody had to foresee it.",
+    Mistake("padding counts as a target", "The padding was scored as if the model had to predict it.",
         {"L = np.where(real, L, 0.0)": "L = L + 0.0", "mean = L.sum() / real.sum()": "mean = L.mean()"}),
     Mistake("a mean of means", "Each text has its own mean here, and the means are averaged, so a token of a short "
         "text counts more.", means_of_texts),
-    Mistake("a mean of perplexities", "Each text has a perplexity of its own here, and those are averaged. First the "
-        "mean of the surprise of all tokens, then the power.", mean_perplexity),
+    Mistake("a mean of perplexities", "Each text has a perplexity of its own here, and those are averaged. Take the "
+        "mean surprise of all tokens first, then the power.", mean_perplexity),
     Mistake("the perplexity of each token", "The power was taken token by token, and the mean after it.",
         {"return np.exp(mean)": "return np.exp(L[real]).mean()"}),
     Mistake("turned over", "This is the probability of a token, as a geometric mean. The perplexity is one over it.",
         {"return np.exp(mean)": "return np.exp(-mean)"}),
     Mistake("per text", "The sum of all tokens was divided by the number of texts.",
         {"mean = L.sum() / real.sum()": "mean = L.sum() / len(L)"}),
-    Mistake("what the model expects", "This is the perplexity that the model expects of itself, from its entropy. The "
-        "tokens that came are not asked.",
+    Mistake("what the model expects", "This is the perplexity that the model expects of itself, from its entropy. It "
+        "does not use the targets.",
         {"L = log_sum - np.take_along_axis(S, targets[..., None], axis=-1)[..., 0]":
              "L = log_sum - (S * np.exp(S - log_sum[..., None])).sum(axis=-1)"}),
     Mistake("bits, and then e", "The loss went to bits, and e was raised to them. The base of both must be the same.",
         {"return np.exp(mean)": "return np.exp(mean / np.log(2))"}),
     Mistake("ten to the power of nats", "The base of the power is that of the logarithm, e.",
         {"return np.exp(mean)": "return 10.0**mean"}),
-    Mistake("the likeliest token", "Each place was scored at the token with the largest score, and not at the one "
-        "that came.",
+    Mistake("the likeliest token", "Each position was scored at the token with the largest score, not at its target.",
         {"L = log_sum - np.take_along_axis(S, targets[..., None], axis=-1)[..., 0]": "L = log_sum - top"}),
-    Mistake("the padding alone", "What was averaged is the padding, without the real tokens.",
+    Mistake("only the padding", "What was averaged is the padding, without the real tokens.",
         {"L = np.where(real, L, 0.0)": "L = np.where(real, 0.0, L)",
          "L.sum() / real.sum()": "L.sum() / (~real).sum()"}),
     Mistake("not divided", "The surprise of all tokens was added up. The perplexity is of the mean.",

@@ -2,9 +2,9 @@
 
 write · ★★ · 10 min · 05-training/3-how-fast
 
-A sweep has tried some rates, (r,), in no particular order, each with the same s seeds: losses (r, s) on
-held-out text, and nan where a training broke down. A rate at which any seed broke down is out. Of the others,
-look for the smallest mean loss; and of all whose mean is at most `tie` above it, return the smallest rate.
+A sweep has tried some rates, (r,), in no particular order, each with the same s seeds: losses (r, s) on held-out text,
+and nan where a training broke down. A rate at which any seed broke down is excluded. Find the smallest mean loss of
+the others. Among all rates whose mean is at most `tie` above it, return the smallest rate.
 
 1. What is the mean of numbers of which one is nan, and what do functions make of it that look for a minimum?
 2. Compare means, not single seeds; only then look at the rates themselves.
@@ -94,18 +94,18 @@ def cases(rng):
 
 VARIANTS = (by_loop, by_sorting)
 MISTAKES = (
-    Mistake("the index in the list", "That is where the rate is in the list. The rate is wanted.",
+    Mistake("the index in the list", "That is the index of the rate. Return the rate.",
         {"return rates[good].min()": "return np.flatnonzero(good)[0]"}),
     Mistake("broken seeds are left out", "The mean is over the seeds that survived. A rate at which any seed broke "
-        "down is out.",
+        "down is excluded.",
         {"losses.mean(axis=1)":
              "np.nanmean(np.where(np.isnan(losses).all(axis=1, keepdims=True), 99.0, losses), axis=1)"}),
     Mistake("ties are overlooked", "The rate with the smallest mean was taken. Of those that tie with it, take the "
         "smallest rate.", {"means.min() + tie": "means.min()"}),
     Mistake("the largest of those that tie", "Of the rates that tie, take the smallest.",
         {"rates[good].min()": "rates[good].max()"}),
-    Mistake("the first of those that tie", "Of the rates that tie, take the smallest, and not the one that stands "
-        "first.", {"rates[good].min()": "rates[good][0]"}),
+    Mistake("the first of those that tie", "Of the rates that tie, take the smallest, not the first one.",
+        {"rates[good].min()": "rates[good][0]"}),
     Mistake("the smallest rate of all", "The smallest rate that did not break down was taken. It has to tie with the "
         "best.",
         {"means <= means.min() + tie": "np.isfinite(means)"}, lambda rates, losses, tie: rates.min()),
@@ -116,15 +116,15 @@ MISTAKES = (
              "m = np.where(np.isinf(means), -np.inf, means); good = m >= m.max() - tie"}),
     Mistake("nan wins", "`np.argmin` takes nan for the smallest, so a rate that broke down was taken.",
         lambda rates, losses, tie: rates[np.argmin(losses.mean(axis=1))]),
-    Mistake("an index and not a rate", "That is the index of the rate. Asked for is the rate itself.",
+    Mistake("an index and not a rate", "That is the index of the rate. Return the rate itself.",
         {"return rates[good].min()": "return np.argmin(np.where(good, rates, np.inf))"}),
-    Mistake("the median", "The seeds were judged by their median. The mean is asked for.",
+    Mistake("the median", "The median over the seeds was taken. Take the mean.",
         {"losses.mean(axis=1)": "np.median(losses, axis=1)"}),
     Mistake("less than the tie", "A rate whose mean is `tie` above the least still ties: at most, not less.",
         lambda rates, losses, tie: pick_rate(rates, losses, tie - 1e-9),
         lambda rates, losses, tie: pick_rate(rates, losses, max(tie - 1e-9, 0))),
     Mistake("a broken seed counts as zero", "nan was taken for zero, the best loss of all. A rate at which any seed "
-        "broke down is out.", {"losses.mean(axis=1)": "np.nan_to_num(losses).mean(axis=1)"}),
+        "broke down is excluded.", {"losses.mean(axis=1)": "np.nan_to_num(losses).mean(axis=1)"}),
     Mistake("the tie as a share", "The tie was taken as a share of the least mean. It is a difference of losses.",
         {"means <= means.min() + tie": "means <= means.min() * (1 + tie)"},
         {"means <= means.min() + tie": "means <= means.min() / (1 - tie)"}),

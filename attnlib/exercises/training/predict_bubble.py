@@ -2,15 +2,16 @@
 
 predict · ★ · 4 min · 05-training/7-many-workers
 
-A pipeline has 8 workers. What is the smallest number of micro-batches with which at most 5 percent of the time is
-wasted?
+A pipeline of 8 workers, each with an eighth of the layers, splits a batch into micro-batches, which take one tick per
+worker. A worker is idle until the first micro-batch reaches it, and after its last one. What is the smallest number of
+micro-batches with which each worker is idle for at most 5 percent of the ticks?
 
-1. The share that is wasted is (p - 1) / (m + p - 1).
+1. With p workers and m micro-batches the idle share is (p - 1) / (m + p - 1).
 2. With 8 workers the numerator is 7. How large must the denominator be?
 3. At least 7 divided by 0.05, which is 140; and m is 7 less.
 
-Each micro-batch needs at least one row. So a pipeline of 64 workers with as little waste would ask for a batch of
-more than a thousand rows: the bubble, too, is paid with a larger batch.
+Each micro-batch needs at least one row. So a pipeline of 64 workers with as little idle time needs a batch of more
+than a thousand rows.
 """
 
 from attnlib.exercises.engine.model import Mistake
@@ -37,7 +38,8 @@ MISTAKES = (
     Mistake("as many as workers", "With 8 micro-batches, 7 of 15 ticks are wasted.", P),
     Mistake("one tick is wasted", "The last worker waits 7 ticks, and not one.",
         100 // PERCENT, 100 // PERCENT - 1),
-    Mistake("both ways", "The way back has the same share of waiting as the way up, so it changes nothing.",
+    Mistake("forward and backward added",
+        "The backward pass has the same idle share as the forward pass, so the share does not change.",
         200 * (P - 1) // PERCENT - 2 * (P - 1)),
     Mistake("one more than needed", "At most 5 percent: exactly 5 is allowed.", 100 * (P - 1) // PERCENT - P + 2),
 )  # fmt: skip

@@ -2,16 +2,16 @@
 
 repair · ★★ · 8 min · 05-training/12-attention-across-workers
 
-Worker r has the queries Q[r], and at the start the keys K[r] and the values V[r]; Q is (p, m, d), K (p, n, d), V
-(p, n, d_v). All workers are computed at once, and np.roll hands things on. It runs, and two things are wrong; repair
-both.
+Worker r has the queries Q[r], and at the start the keys K[r] and the values V[r]; Q is (p, m, d), K (p, n, d), V (p,
+n, d_v). The function computes all workers at once, and np.roll passes keys and values on around the ring. The result
+should be the attention of all queries to all keys, (p, m, d_v). It runs, and two things are wrong; repair both.
 
 1. Compare with one worker, then with two, then with three. What is new each time?
-2. What was summed at the ticks before was summed under another largest score.
+2. Compared with the ticks before, the largest score may have changed. What must then be rescaled?
 3. With two workers both directions of a ring are the same. Whose values does a worker have, and whose keys?
 
-The first fault does no harm where all scores are alike, as in a new model. The second does none on two workers, so a
-test on two workers proves less than one on three.
+The first fault has no effect where all scores are equal, as in a new model. The second has none on two workers, so
+test with three.
 """
 
 import numpy as np
@@ -65,29 +65,30 @@ def cases(rng):
     }
 
 
-GIVEN = ("nothing is rescaled", "values go the other way")
+GIVEN = ("nothing is rescaled", "values go in the other direction")
 VARIANTS = (
     without_a_ring,
     {"np.maximum(largest, S.max(axis=2))": "np.stack([largest, *np.moveaxis(S, 2, 0)]).max(axis=0)"},
     {"np.roll(K, 1, axis=0), np.roll(V, 1, axis=0)": "np.roll(K, -1, axis=0), np.roll(V, -1, axis=0)"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("nothing is rescaled", "What was summed before, totals and values, was summed under another largest "
-        "score. Both have to be rescaled before anything is added.",
+    Mistake("nothing is rescaled", "The sums of the ticks before, totals and values, have another largest score "
+        "subtracted. Rescale both before anything is added.",
         {"np.exp(largest - new)": "np.ones_like(new)"},
         {"shrink[..., None] * summed": "summed"},
         {"shrink * total": "total"}),
-    Mistake("values go the other way", "Keys and values travel together. With three workers and more, these are keys "
+    Mistake("values go in the other direction",
+        "Keys and values travel together. With three workers and more, these are keys "
         "of one worker and values of another.", {"np.roll(V, 1, axis=0)": "np.roll(V, -1, axis=0)"}),
     Mistake("values stay where they were", "The keys go around and the values stay: they have to travel together.",
         {"np.roll(V, 1, axis=0)": "V"}),
     Mistake("keys stay where they were", "The values go around and the keys stay: they have to travel together.",
         {"np.roll(K, 1, axis=0),": "K,"}),
-    Mistake("rescaled the wrong way round", "A sum under a smaller score is larger: it has to shrink when the largest "
-        "score grows.",
+    Mistake("rescaled the wrong way round", "A sum with a smaller score subtracted is larger: it must shrink when the "
+        "largest score grows.",
         {"shrink = np.exp(S - new[..., None]), np.exp(largest - new)":
              "shrink = ( np.exp(S - new[..., None]), np.exp(np.where(np.isinf(largest), -np.inf, new - largest)), )"}),
-    Mistake("the outputs averaged", "A tile that is hardly looked at counts as much as the others here.",
+    Mistake("the outputs averaged", "A tile with little weight counts as much as the others here.",
         mean_of_tiles),
     Mistake("not divided", "These are sums still; the division by the total is missing.",
         {"return summed / total[..., None]": "return summed"}),

@@ -2,18 +2,18 @@
 
 repair · ★★ · 10 min · 05-training/5-small-numbers
 
-This is meant to be one step with a loss scale, behind the backward pass: g (k,) is the gradient of `scale` times the
-loss. It is brought back, clipped to the length `longest`, and taken off W (k,) times the rate. If it is not finite,
-W stays and the scale is halved. Behind the `every`-th good step in a row the scale is doubled; `good` counts them.
-Return W, the scale and the count. It runs; but it hardly learns, and after the first overflow not at all. Two lines
-are wrong; repair both.
+This is meant to be one step with a loss scale, after the backward pass: g (k,) is the gradient of `scale` times the
+loss. It is divided by the scale and clipped to the length `longest`; then W (k,) loses the rate times it. If g is not
+finite, W stays as it is and the scale is halved. After the `every`-th good step in a row the scale is doubled; `good`
+counts these steps. Return W, the scale and the count. It runs; but it hardly learns, and after the first overflow not
+at all. Two lines are wrong; repair both.
 
 1. Which length has the step when a gradient of length 3 meets the scale 1024 and `longest` 1?
-2. What happens in the step behind an overflow if the scale is what it was?
-3. One line clips what is still scaled; another leaves the scale where it is.
+2. What happens in the step after an overflow if the scale is unchanged?
+3. One line clips what is still scaled; another leaves the scale unchanged.
 
 With Adam the first fault is harder to see: it divides the length away, so it acts as if each gradient were clipped,
-however short. The second is seen at once, if one looks: no parameter moves any more.
+however short. The second is easy to see: no parameter changes any more.
 """
 
 import numpy as np
@@ -74,25 +74,25 @@ def cases(rng):
     }
 
 
-GIVEN = ("clipped before it is brought back", "a scale that never falls")
+GIVEN = ("clipped before it is unscaled", "a scale that never falls")
 VARIANTS = (length_in_both, in_turns)
 MISTAKES = (
-    Mistake("clipped before it is brought back", "The gradient was clipped while it was still scaled, and then "
-        "divided: it has a length of longest / scale. Bring it back first.",
+    Mistake("clipped before it is unscaled", "The gradient was clipped while it was still scaled, and then divided: it "
+        "has a length of longest / scale. Divide by the scale first.",
         {"norm = np.linalg.norm(g) / scale": "norm = np.linalg.norm(g)"}),
-    Mistake("a scale that never falls", "Behind an overflow the scale is as large as before, and the next gradient "
+    Mistake("a scale that never falls", "After an overflow the scale is as large as before, and the next gradient "
         "overflows as well. Halve it.", {"return W, scale / 2, 0": "return W, scale, 0"}),
-    Mistake("the count goes on", "Behind an overflow the good steps are counted from zero.",
+    Mistake("the count goes on", "After an overflow the good steps are counted from zero.",
         {"return W, scale / 2, 0": "return W, scale / 2, good"}),
-    Mistake("grows on the wrong side", "Behind an overflow the scale was doubled. It was too large already.",
+    Mistake("doubled after an overflow", "After an overflow the scale was doubled. It was too large already.",
         {"return W, scale / 2, 0": "return W, scale * 2, 0"}),
-    Mistake("never grows", "Behind the last of `every` good steps the scale is doubled.",
+    Mistake("never grows", "After the last of `every` good steps the scale is doubled.",
         {"return W - rate * g, scale * 2, 0": "return W - rate * g, scale, 0"},
         {"return W - rate * g, scale * 2, 0": "return W - rate * g, scale / 2, 0"}),
-    Mistake("only one of the two", "Neither infinity nor what is no number is finite.",
+    Mistake("only infinity or only nan", "Both infinity and nan are not finite.",
         {"if not np.isfinite(g).all()": "if np.isnan(g).any()"},
         {"if not np.isfinite(g).all()": "if np.isinf(g).any()"}),
-    Mistake("a step with the rest", "If one number is not finite, none is taken: W stays.",
+    Mistake("a step with the finite numbers", "If one number is not finite, W stays as it is.",
         {"return W, scale / 2, 0": "return W - rate * np.nan_to_num(g, posinf=0, neginf=0) / scale, scale / 2, 0"}),
     Mistake("one step late", "The scale grew one step late: this step is a good one, too.",
         {"if good + 1 == every": "if good == every"}),

@@ -2,17 +2,18 @@
 
 write · ★★★ · 15 min · 05-training/2-steps
 
-Most rows of an embedding W (r, d) have no token in a batch, so their gradient says nothing: it is zero because nobody
-asked. Write one step of an Adam that leaves such rows alone. seen (r,) is True where a row had a token. dW, m and v are
-(r, d). times (r,) says how often each row was seen before this step: each row has a count of its own for the bias
-correction. Return the new W alone. The settings mean what they mean on the page.
+Most rows of an embedding W (r, d) have no token in a batch, so their gradient is zero and carries no information.
+Write one step of an Adam that leaves such rows, with their m and v, as they are. seen (r,) is True where a row had a
+token. dW, m and v are (r, d). times (r,) is how often each row was seen before this step: each row has a count of its
+own for the bias correction. rate, beta_1, beta_2 and eps are those of Adam, with eps added to the root. Return only
+the new W.
 
-1. What do m, v and the count of a row become that is seen now? What happens to the other rows?
+1. What do m, v and the count of a row become if the row is seen now? What happens to the other rows?
 2. The count belongs to a row, so the two correction factors are columns, (r, 1).
 3. Make the step for all rows with the count times + 1, and keep it with `np.where` for those that are seen.
 
-In a step of plain Adam the rows that are not seen go on sliding by what m remembers, and their v fades, so the next
-time they are seen their step is too long. PyTorch's `SparseAdam` is this rule, with one count for the whole table.
+In plain Adam the rows that are not seen still move by their m, and their v decays, so the next time they are seen
+their step is too long. PyTorch's `SparseAdam` is this rule, with one count for the whole table.
 """
 
 import numpy as np
@@ -80,7 +81,7 @@ def cases(rng):
         "the first step": parts(4, 3, [no, yes, yes, no], first=True),
         "all sizes equal": parts(3, 3, [yes, yes, no]),
         "a large eps": parts(4, 2, [yes, no, yes, yes], eps=0.1),
-        "nobody seen": parts(3, 2, [no, no, no]),
+        "no row seen": parts(3, 2, [no, no, no]),
         "one row": parts(1, 5, [yes]),
         "a zero in the gradient of a row that was seen": with_a_zero(*parts(2, 3, [yes, no])),
     }
@@ -88,8 +89,8 @@ def cases(rng):
 
 VARIANTS = (row_by_row, indexed)
 MISTAKES = (
-    Mistake("rows that were not seen move on", "Rows that were not seen moved, too, by what their m remembers. They "
-        "must stay.",
+    Mistake("rows that were not seen move on", "Rows that were not seen moved, too, by their m. They must stay as they "
+        "are.",
         {"return np.where(seen[:, None], W - step, W)": "return W - step"}, moving_on),
     Mistake("no bias correction of the mean", "The mean of the gradients is not corrected: it, too, began at zero.",
         {"m_hat = m / (1 - beta_1**t)": "m_hat = m"}),
@@ -97,7 +98,7 @@ MISTAKES = (
         {"v_hat = v / (1 - beta_2**t)": "v_hat = v"}),
     Mistake("eps inside the root", "eps stands beside the root, not under it: under it, 1e-8 would count as 1e-4.",
         {"np.sqrt(v_hat) + eps": "np.sqrt(v_hat + eps)"}),
-    Mistake("the count before this step", "The count is one behind: this step's gradient has been seen, too. (For the "
+    Mistake("the count before this step", "The count is one too small: this step's gradient counts, too. (For the "
         "first one a zero would be divided by zero.)",
         {"t = times[:, None] + 1": "t = np.maximum(times[:, None], 1)"}),
     Mistake("one count for all rows", "All rows were corrected with one count. A row that is seldom seen has seen "
@@ -106,15 +107,16 @@ MISTAKES = (
     Mistake("uphill", "The step goes against the gradient.", {"W - step": "W + step"}),
     Mistake("the gradient not squared", "v is a mean of squares.",
         {"(1 - beta_2) * dW**2": "(1 - beta_2) * np.abs(dW)"}),
-    Mistake("zero gradients stay", "Numbers whose gradient is zero stayed where they were. In a row that was seen "
-        "their memory moves them, too.", {"seen[:, None], W - step": "dW != 0, W - step"}),
+    Mistake("zero gradients stay", "Numbers whose gradient is zero stayed where they were. In a row that was seen they "
+        "move by their m.", {"seen[:, None], W - step": "dW != 0, W - step"}),
     Mistake("the other rows move", "The rows that were not seen moved, and those that were seen stayed.",
         {"np.where(seen[:, None], W - step, W)": "np.where(seen[:, None], W, W - step)"}),
-    Mistake("the shares of a mean are exchanged", "The memory keeps the share beta, and what is new has the rest.",
+    Mistake("the shares of a mean are exchanged", "The running mean keeps the share beta; the new gradient has the "
+        "rest.",
         {"beta_1 * m + (1 - beta_1) * dW": "(1 - beta_1) * m + beta_1 * dW",
          "beta_2 * v + (1 - beta_2) * dW**2": "(1 - beta_2) * v + beta_2 * dW**2"}),
-    Mistake("the memories of before", "The step was made with m and v as they were before this gradient.",
+    Mistake("m and v of before", "The step was made with m and v as they were before this gradient.",
         {"m = beta_1 * m + (1 - beta_1) * dW": "m = 1 * m", "v = beta_2 * v + (1 - beta_2) * dW**2": "v = 1 * v"}),
-    Mistake("corrected behind the root", "The mean of the squares was divided by its correction behind the root. It "
-        "is corrected first.", {"v_hat = v / (1 - beta_2**t)": "v_hat = v / (1 - beta_2**t) ** 2"}),
+    Mistake("corrected after the root", "The mean of the squares was divided by its correction after the root. It is "
+        "corrected first.", {"v_hat = v / (1 - beta_2**t)": "v_hat = v / (1 - beta_2**t) ** 2"}),
 )  # fmt: skip

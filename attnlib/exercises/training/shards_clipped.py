@@ -81,13 +81,13 @@ def cases(rng):
 
 VARIANTS = (by_loop, as_one)
 MISTAKES = (
-    Mistake("not divided by the tokens", "That is the gradient of the sum over all tokens. Asked for is that of the "
-        "mean.", {"share = tokens / tokens.sum()": "share = 1.0 * tokens"}),
+    Mistake("not divided by the tokens", "That is the gradient of the sum over all tokens. Return that of the mean.",
+        {"share = tokens / tokens.sum()": "share = 1.0 * tokens"}),
     Mistake("each tensor alone", "Each parameter was clipped by its own length. That turns the whole gradient: the "
         "long part loses more than the short one.",
         {"return factor * A, factor * B": "return tuple(g * min(1, longest / np.linalg.norm(g)) for g in (A, B))"}),
-    Mistake("each batch alone", "Each batch was clipped before they were put together. Clipped is the gradient of the "
-        "step.", each_batch),
+    Mistake("each batch alone", "Each batch was clipped before they were put together. Clip the gradient of the step.",
+        each_batch),
     Mistake("never clipped", "The gradient may be longer than `longest`.",
         {"factor = min(1, longest / norm)": "factor = 1"}),
     Mistake("always brought to the length", "A gradient that is short enough stays as it is.",

@@ -1,17 +1,17 @@
-"""Ready for a plain mean
+"""Gradients for a plain mean
 
 write · ★ · 6 min · 05-training/7-many-workers
 
 Worker r has the mean gradient means[r] over its tokens[r] tokens; means is (p, n), tokens (p,). A library will take
 the plain mean over the p workers. Before that, each worker multiplies its gradient with one number, so that the
-library's result is the mean over all tokens. Return what the workers hand in, (p, n).
+library's result is the mean over all tokens. Return the multiplied gradients, (p, n).
 
 1. With which weight does the gradient of worker r enter the mean over all tokens?
-2. The library divides by p. What has to be there before?
+2. The library divides by p. By what must its input be larger?
 3. Each row times the share of its worker in all tokens, times p.
 
 The factors have the mean one, so equal shares need none, and a training whose shares happen to be equal does not show
-whether it was thought of. The first batch with a short text does.
+whether the factors are there. The first batch with a short text does.
 """
 
 import numpy as np
@@ -45,16 +45,16 @@ def cases(rng):
 
 VARIANTS = (by_the_mean, {"share = tokens / tokens.sum()": "share = tokens / tokens.mean() / len(tokens)"})
 MISTAKES = (
-    Mistake("ready for a sum", "These are the parts of a sum, for a library that adds. This one takes the mean: it "
+    Mistake("made for a sum", "These are the parts of a sum, for a library that adds. This one takes the mean: it "
         "divides by p.", {"len(tokens) * share": "share"}),
-    Mistake("divided by p", "The library divides by p. What is handed in has to be larger by p, and not smaller.",
+    Mistake("divided by p", "The library divides by p. So the gradients before it must be larger by p, not smaller.",
         {"return len(tokens) * share[:, None] * means": "return means * share[:, None] / len(tokens)"}),
     Mistake("all shares alike", "As they are, a token of a small share weighs more than one of a large share.",
         lambda means, tokens: means),
-    Mistake("the sum in place of the mean", "These are sums over tokens. Nobody divides them by the number of all "
-        "tokens, so the step is far too long.",
+    Mistake("sums over tokens", "These are sums over tokens, and no later step divides them by the number of all "
+        "tokens.",
         {"tokens / tokens.sum()": "1.0 * tokens"}, {"tokens / tokens.sum()": "tokens / len(tokens)"}),
-    Mistake("the mean itself", "This is what should come out behind the library, and no worker knows it before.",
+    Mistake("the mean itself", "This is the result that the library should return. No worker knows it before.",
         lambda means, tokens: np.broadcast_to(tokens @ means / tokens.sum(), means.shape)),
     Mistake("the wrong way round", "A worker with many tokens counts more, and not less.",
         {"tokens / tokens.sum()": "1 / tokens / len(tokens)"},

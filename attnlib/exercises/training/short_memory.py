@@ -1,18 +1,18 @@
-"""A floor for a short memory
+"""The lowest loss of a model with a short context
 
 write · ★★ · 12 min · 05-training/1-what-is-minimised
 
 In a language the next letter depends on the last two: after[a, b, c] is the probability of c after a and b, all above
-zero, and pairs[a, b] is the share of a, b among all pairs of neighbours in a long text. A model sees the last letter
-alone. Return the loss in nats a letter below which it cannot come.
+zero, and pairs[a, b] is the share of a, b among all pairs of neighbours in a long text. A model is given only the last
+letter. Return the lowest loss in nats per letter that such a model can have.
 
-1. What is the best that such a model can say after b? It does not know which letter stood before.
-2. How often do b and then c follow each other, whatever stood before?
-3. Multiply to get how often a, b, c stands in the text; sum over a; each row divided by its sum is what the best model
-   says; its surprise, weighted by how often b, c comes.
+1. What is the best prediction of such a model after b? It does not know which letter was before it.
+2. How often do b and then c follow each other, whatever letter was before them?
+3. Multiply to get how often a, b, c is in the text, and sum over a. Each row divided by its sum is the prediction of
+   the best model. Take its surprise, weighted by how often b, c comes.
 
-The entropy rate of the source lies below, and the difference is what the forgotten letter would have told. It is called
-conditional mutual information. A longer memory can only lower the floor.
+The entropy rate of the source lies below, and the difference is the information that the letter before would add. It
+is called conditional mutual information. A longer context can only lower the floor.
 """
 
 import numpy as np
@@ -66,12 +66,13 @@ def cases(rng):
 
 VARIANTS = (letter_by_letter, two_entropies)
 MISTAKES = (
-    Mistake("who sees both", "That is the entropy rate of the source, the floor of a model that sees both letters.",
+    Mistake("both letters known",
+        "That is the entropy rate of the source, the floor of a model that sees both letters.",
         {"return -(last * np.log(best)).sum()": "return -(together * np.log(after)).sum()"}),
-    Mistake("who sees nothing", "That is the floor of a model that knows only how often each letter comes.",
+    Mistake("no letter known", "That is the floor of a model that knows only how often each letter comes.",
         {"return -(last * np.log(best)).sum()": "return -(last.sum(axis=0) * np.log(last.sum(axis=0))).sum()"}),
-    Mistake("the forgotten letter is equally often each", "The letter before was taken to be each one equally often. "
-        "After b some letters stand before it more often than others.",
+    Mistake("the letter before taken as uniform", "All letters were taken to be equally frequent before b. Some are "
+        "more frequent than others.",
         {"best = last / last.sum(axis=1, keepdims=True)": "best = after.mean(axis=0)"},
         {"best = last / last.sum(axis=1, keepdims=True)": "best = after.mean(axis=0)",
          "return -(last * np.log(best)).sum()":
@@ -81,11 +82,12 @@ MISTAKES = (
     Mistake("a sum over the letters", "The entropies after each letter were added up. They are to be averaged, each "
         "as often as its letter comes.",
         {"return -(last * np.log(best)).sum()": "return -(best * np.log(best)).sum()"}),
-    Mistake("the entropy of a pair", "This is the surprise at two letters together. The first of them has been seen.",
+    Mistake("the entropy of a pair", "This is the surprise at two letters together. The first of them is known.",
         {"return -(last * np.log(best)).sum()": "return -(last * np.log(last)).sum()"}),
     Mistake("no minus", "An entropy is minus the mean of the logarithm, and never below zero.",
         {"return -(last": "return (last"}),
-    Mistake("what the forgotten letter would tell", "This is the difference to the floor of who sees both letters.",
+    Mistake("the information in the letter before", "This is the difference from the floor of a model that sees both "
+        "letters.",
         {"return -(last * np.log(best)).sum()":
              "return (together * np.log(after)).sum() - (last * np.log(best)).sum()"}),
 )  # fmt: skip

@@ -1,17 +1,18 @@
-"""Smoothing without a table
+"""Label smoothing without a table
 
 write · ★★ · 10 min · 05-training/1-what-is-minimised
 
-A table of smoothed targets has a row of V numbers for each token. It is not needed: return the mean smoothed loss in
-nats from S (b, n, vocab), targets (b, n), real (b, n), which is False at padding, and the share epsilon, which is
-spread over all V tokens. Make no array of targets with V columns.
+With label smoothing the target of a token is a row of V probabilities: 1 - epsilon for the right token, and the share
+epsilon spread evenly over all V tokens. A table of such rows is not needed: return the mean cross-entropy with these
+targets in nats from S (b, n, vocab), targets (b, n), real (b, n), which is False at padding, and epsilon. Make no
+array of targets with V columns.
 
 1. Write the smoothed target as a sum of two: the right token alone, and all tokens alike.
 2. The loss is linear in the target, so it is a sum of two losses. The second needs only the mean of a row.
 3. Log-softmax; of each row what the right token has, and the mean of all; weigh them with 1 - epsilon and epsilon;
    turn the sign; then one mean over the real tokens.
 
-So libraries do it, because a table for 8 texts of 1,000 tokens and 50,000 words has 400 million numbers.
+Libraries do this, because a table for 8 texts of 1,000 tokens and 50,000 words has 400 million numbers.
 """
 
 import numpy as np
@@ -71,36 +72,37 @@ def cases(rng):
 VARIANTS = (with_a_table, token_by_token)
 MISTAKES = (
     Mistake("spread over the others", "The share went to the other V - 1 tokens, and the right one kept 1 - epsilon. "
-        "Asked for is a share for all V tokens, the right one among them.",
+        "Spread it over all V tokens, the right one among them.",
         {"- epsilon * log_P.mean(axis=-1)": "- epsilon * (log_P.sum(axis=-1) - right) / (S.shape[-1] - 1)"}),
     Mistake("divided by V - 1", "The share was spread over all V tokens, but divided by V - 1: the targets sum to "
         "more than one.", {"epsilon * log_P.mean(axis=-1)": "epsilon * log_P.sum(axis=-1) / (S.shape[-1] - 1)"}),
-    Mistake("a mean over padding", "The sum of the real tokens was divided by all places. Padding is nobody's token.",
+    Mistake("a mean over padding", "The sum over the real tokens was divided by the number of all positions. Padding "
+        "does not count.",
         {"return L[real].mean()": "return (L * real).sum() / real.size"}),
-    Mistake("padding is counted", "What stands in the padding was counted, too.",
+    Mistake("padding is counted", "The loss at the padding was counted, too.",
         {"return L[real].mean()": "return L.mean()"}),
     Mistake("a mean of means", "Each text has its own mean here, and the means are averaged, so a token of a short "
         "text counts more.", means_of_texts),
-    Mistake("the share is lost", "The right token has 1 - epsilon, and nobody has the rest.",
+    Mistake("the share is lost", "The right token has 1 - epsilon, and no token has the rest.",
         {"- epsilon * log_P.mean(axis=-1)": ""}),
     Mistake("the scores were smoothed", "The mean of the scores was taken in place of that of the logarithms of the "
         "probabilities.", {"log_P.mean(axis=-1)": "S.mean(axis=-1)"}),
-    Mistake("the probabilities were smoothed", "What the model says was mixed with equal shares. Smoothed are the "
+    Mistake("the probabilities were smoothed", "The model's probabilities were mixed with equal shares. Smooth the "
         "targets.",
         {"L = -(1 - epsilon) * right - epsilon * log_P.mean(axis=-1)":
              "L = -np.log((1 - epsilon) * np.exp(right) + epsilon / S.shape[-1])"}),
-    Mistake("a sum", "The mean was asked for; a sum grows with the batch.",
+    Mistake("a sum", "Return the mean; a sum grows with the batch.",
         {"return L[real].mean()": "return L[real].sum()"}),
     Mistake("no minus", "A loss is minus the log-probability: small when the model is right.",
         {"return L[real].mean()": "return -L[real].mean()"}),
     Mistake("the right one gets no share", "The right token has its part of epsilon, too, since the share is spread "
         "over all V tokens.",
         {"- epsilon * log_P.mean(axis=-1)": "- epsilon / S.shape[-1] * (log_P.sum(axis=-1) - right)"}),
-    Mistake("scores in place of logarithms", "These are the scores themselves. They become logarithms of "
-        "probabilities when the logarithm of the sum of their exponentials is taken off.",
+    Mistake("scores in place of logarithms", "These are the scores themselves. They become logarithms of probabilities "
+        "when the logarithm of the sum of their exponentials is subtracted.",
         {"log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True))": "log_P = S"}),
-    Mistake("the softmax over the places", "The probabilities of a place sum to one over the tokens. Here those of a "
-        "token do, over the places.",
+    Mistake("the softmax over the positions",
+        "The probabilities of a position sum to one over the tokens. Here those of a token do, over the positions.",
         {"top = S.max(axis=-1, keepdims=True)": "top = S.max(axis=1, keepdims=True)",
          "np.exp(S - top).sum(axis=-1, keepdims=True)": "np.exp(S - top).sum(axis=1, keepdims=True)"}),
 )  # fmt: skip

@@ -8,7 +8,7 @@ and two things are wrong; repair both.
 
 1. Compare with one worker. Then take two, and let W_1, b_1 and W_2 be zero.
 2. A bias belongs to the sum, not to its parts.
-3. In which order do the parts of the rows stand behind the gather?
+3. In which order are the parts of the rows after the gather?
 
 The first fault is silent in a new model, whose biases are zero, and grows with the training. The second one is silent
 for a text of equal rows. Both vanish with one worker, so a test with one worker proves nothing.
@@ -62,30 +62,30 @@ VARIANTS = (
 MISTAKES = (
     Mistake("the last bias on every worker", "The last bias is added by every worker, so the sum has it p times.",
         {"H @ W_2[units]": "H @ W_2[units] + b_2", "total + b_2": "total"}),
-    Mistake("the gather begins with worker 1", "The rows come in another order than they went: those of worker 1 "
-        "stand first.", {"parts[r]": "parts[(r + 1) % p]"}),
-    Mistake("the last bias is gone", "The last bias is added once, behind the sum, and not at all here.",
+    Mistake("the gather begins with worker 1", "The rows come in another order than they went: those of worker 1 come "
+        "first.", {"parts[r]": "parts[(r + 1) % p]"}),
+    Mistake("the last bias is gone", "The last bias is added once, after the sum, and not at all here.",
         {"total + b_2": "total"}),
-    Mistake("the gather runs backwards", "The rows of the last worker stand first.", {"parts[r]": "parts[p - 1 - r]"}),
-    Mistake("the gather begins with the last worker", "The rows of the last worker stand first, and then those of "
+    Mistake("the gather runs backwards", "The rows of the last worker come first.", {"parts[r]": "parts[p - 1 - r]"}),
+    Mistake("the gather begins with the last worker", "The rows of the last worker come first, and then those of "
         "worker 0.", {"parts[r]": "parts[r - 1]"}),
-    Mistake("one worker's rows for all", "Each worker has rows of its own; here those of worker 0 stand everywhere.",
+    Mistake("one worker's rows for all", "Each worker has rows of its own; here those of worker 0 are used for all.",
         {"parts[r]": "parts[0]"}),
-    Mistake("no bend", "Negative hidden numbers must become zero.",
+    Mistake("no ReLU", "Negative hidden numbers must become zero.",
         {"np.maximum(X @ W_1[:, units] + b_1[units], 0)": "(X @ W_1[:, units] + b_1[units])"}),
     Mistake("the first bias is gone", "Each worker adds its part of the first bias.",
         {"X @ W_1[:, units] + b_1[units]": "X @ W_1[:, units]"}),
     Mistake("the mean of the workers", "The parts are summed over the workers, not averaged.",
         {"H @ W_2[units]": "H @ W_2[units] / p"}),
     Mistake("the last bias twice", "The last bias is added once.", {"total + b_2": "total + 2 * b_2"}),
-    Mistake("a part of the first bias", "Each worker has its own units, and adds their whole bias.",
+    Mistake("the first bias divided by p", "Each worker has its own units, and adds their whole bias.",
         {"b_1[units]": "b_1[units] / p"}),
-    Mistake("the bend behind the sum", "The ReLU stands between the two maps, and not behind them.",
+    Mistake("the ReLU after the sum", "The ReLU is between the two maps, not after them.",
         {"np.maximum(X @ W_1[:, units] + b_1[units], 0)": "(X @ W_1[:, units] + b_1[units])",
          "return np.concatenate(gathered)": "return np.maximum(np.concatenate(gathered), 0)"}),
     Mistake("each worker its own rows", "Each row needs the units of all workers. Here each worker has worked on its "
         "own rows alone.", own_rows_alone),
-    Mistake("a stack of parts", "The parts stand one below the other: (n, d).",
+    Mistake("a stack of parts", "The parts are put one below the other: (n, d).",
         {"return np.concatenate(gathered)": "return np.array(gathered)"},
         {"return np.concatenate(gathered)": "return np.concatenate(gathered, axis=1)"}),
 )  # fmt: skip

@@ -2,18 +2,18 @@
 
 write · ★★ · 10 min · 05-training/2-steps
 
-GPT-2 stores its three projections side by side in one matrix (d, 3d): queries, keys, values. Muon moves a map by rate
-times U Vᵀ, where U S Vᵀ is the singular value decomposition of the map's mean gradient. B (d, 3d) is the mean gradient
-of the whole matrix W. Return W after one step of Muon with the given rate in which each of the three maps is
-decomposed by itself, exactly (by `np.linalg.svd`, no polynomial).
+GPT-2 stores its projections for queries, keys and values side by side, in this order, in one matrix W (d, 3d). The
+optimiser Muon subtracts rate times U Vᵀ from a map, where U S Vᵀ is the singular value decomposition of the running
+mean of the map's gradients. B (d, 3d) is this running mean for the whole of W. Return W after one step of Muon with
+the given rate in which each of the three maps is decomposed by itself, exactly (by `np.linalg.svd`).
 
 1. What would the singular values of the fused matrix mix?
 2. Cut B into its three maps. Which axis are they cut along?
 3. For each map U, s, Vh = np.linalg.svd(map); the step is U @ Vh. Then put the three side by side again.
 
 If one of the three has far smaller gradients than the others (at the start that is often so for queries and keys), one
-orthogonalisation of the fused matrix hardly sees it. Three do: each map gets its own even step. The same question comes
-back for the heads inside a map, and for the experts of a mixture.
+orthogonalisation of the fused matrix gives it a small step. With three, each map gets a step of its own, of full size.
+The same choice arises for the heads inside a map, and for the experts of a mixture.
 """
 
 import numpy as np
@@ -81,21 +81,22 @@ MISTAKES = (
         "a small step.", whole),
     Mistake("the gradient itself", "That is a step along the gradient: its singular values were left as they are.",
         lambda W, B, rate: W - rate * B),
-    Mistake("interleaved columns", "Every third column was taken for a map. The maps stand side by side.",
+    Mistake("interleaved columns", "Every third column was taken for a map. The maps are side by side.",
         {"for M in np.split(B, 3, axis=1):": "for M in (B[:, i::3] for i in range(3)):"},
         {"for M in np.split(B, 3, axis=1):": "for M in (B[:, i::3] for i in range(3)):",
          "np.concatenate(steps, axis=1)": "np.stack(steps, axis=-1).reshape(B.shape)"}),
-    Mistake("V is turned once more", "`np.linalg.svd` returns V already transposed.", {"U @ Vh": "U @ Vh.T"}),
-    Mistake("the signs of the entries", "Each entry moved by the rate. Muon asks each direction, not each entry.",
+    Mistake("V is transposed once more", "`np.linalg.svd` returns V already transposed.", {"U @ Vh": "U @ Vh.T"}),
+    Mistake("the signs of the entries", "Each entry moved by the rate. Muon makes the singular values equal, not the "
+        "entries.",
         lambda W, B, rate: W - rate * np.sign(B)),
     Mistake("each map to length one", "Each map was divided by its length, and its singular values stay as uneven as "
         "they were.", {"U @ Vh": "M / np.linalg.norm(M)"}),
     Mistake("uphill", "The step goes against the gradient.", {"W - rate * np": "W + rate * np"}),
     Mistake("the rate is forgotten", "The step is multiplied by the rate.", {"- rate * np": "- np"}),
-    Mistake("the step alone", "That is the step. Asked for is where it leads.",
+    Mistake("the step alone", "That is the step. Return W after it.",
         {"return W - rate *": "return -rate *"}, {"return W - rate *": "return rate *"}),
     Mistake("rows of the memory for maps", "The numbers were cut in the order in which they are stored, row by row. "
-        "The maps stand side by side.", lambda W, B, rate: by_reshape(W, B, rate)),
+        "The maps are side by side.", lambda W, B, rate: by_reshape(W, B, rate)),
     Mistake("the largest direction to one", "Each map was divided by its largest singular value, and the others stay "
         "smaller.", {"U @ Vh": "M / s[0]"}),
     Mistake("the maps themselves", "The maps were made orthogonal, and not their steps.",

@@ -3,15 +3,15 @@
 repair · ★★ · 10 min · 05-training/8-a-transformer-in-numpy-trained
 
 Some models run one block several times over, with the same parameters. Here the block is X + relu(X W + b), and it is
-run `times` times: X (n, d), W (d, d), b (d,). dY (n, d) is the slope of what comes out at the end. This should return
-the slopes of X, W and b. It is right for one time, and wrong for two. Two things are wrong; repair both.
+run `times` times: X (n, d), W (d, d), b (d,). dY (n, d) is the gradient of a loss by the output. This should return
+the gradients by X, W and b. It is right for times = 1 and wrong for 2. Two things are wrong; repair both.
 
-1. How many times does the model read W, and how many of these reports are in dW at the end?
-2. Which X did each run read? On the way back the runs come in the reverse order.
-3. dW and db must collect; and each run back needs the X that this run has read.
+1. How many times does the model use W, and the gradients of how many of these uses are in dW at the end?
+2. Which X did each run read? In the backward pass the runs come in the reverse order.
+3. dW and db must be sums over the runs; and the backward pass of each run needs the X that this run has read.
 
-A block that is shared is the tied table once more: it hears from each of its uses, and the reports are added. PyTorch
-does so by itself, because `backward` always adds to `.grad`. It is also why gradients must be cleared before a step.
+The gradient of shared parameters is the sum over their uses, as for a tied embedding. PyTorch does so by itself,
+because `backward` always adds to `.grad`. It is also why gradients must be cleared before a step.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
-RETURNS = ("slope of X", "slope of W", "slope of b")
+RETURNS = ("gradient of X", "gradient of W", "gradient of b")
 
 
 def slopes(dY, X, W, b, times):
@@ -39,7 +39,7 @@ def slopes(dY, X, W, b, times):
 
 
 def from_the_end(dY, X, W, b, times):
-    """Run once, ask for the slopes of the rest, and go back through this run."""
+    """Run once, compute the gradients of the rest, and go back through this run."""
     if times == 0:
         return dY, 0 * W, 0 * b
     A = X @ W + b
@@ -84,29 +84,34 @@ def cases(rng):
     }
 
 
-GIVEN = ("the map hears once", "in the order of the way up")
+GIVEN = ("the gradient of the map from one run", "in the order of the forward pass")
 VARIANTS = (from_the_end, with_lists)
 MISTAKES = (
-    Mistake("in the order of the way up", "The way back begins with the last run, so it needs first what the last run "
-        "has read.", {"read[times - 1 - t]": "read[t]"}),
-    Mistake("the bias hears once", "b is read in every run, and each run has a report. Only one of them is returned.",
+    Mistake("in the order of the forward pass",
+        "The backward pass begins with the last run, so it needs first what the last run has read.",
+        {"read[times - 1 - t]": "read[t]"}),
+    Mistake("the gradient of the bias from one run",
+        "b is used in every run, and each adds to its gradient. Only one of them is returned.",
         {"db = db + dA": "db = dA"}),
-    Mistake("the map hears once", "W is read in every run, and each run has a report. Only one of them is returned.",
+    Mistake("the gradient of the map from one run",
+        "W is used in every run, and each adds to its gradient. Only one of them is returned.",
         {"dW = dW + Z.T": "dW = Z.T"}),
-    Mistake("without the copy", "X goes around the block, too: what arrives is handed on, and what came through the "
-        "map is added.", {"dX = dX + dA @": "dX = dA @"}),
+    Mistake("without the residual connection",
+        "X is also added to the output of the map: the gradient passes unchanged, and that of the map is added.",
+        {"dX = dX + dA @": "dX = dA @"}),
     Mistake("the first input for all", "Each run has read an X of its own.", {"read[times - 1 - t]": "read[0]"}),
     Mistake("the last input for all", "Each run has read an X of its own.", {"read[times - 1 - t]": "read[-1]"}),
-    Mistake("no bend on the way back", "Where the bend gave zero, no slope passes.",
+    Mistake("no ReLU in the backward pass", "Where the ReLU gave zero, no gradient passes.",
         {"dA = dX * (Z @ W + b > 0)": "dA = dX"}),
-    Mistake("the map is not turned", "On the way back the map is transposed.", {"dA @ W.T": "dA @ W"}),
-    Mistake("a mean over the runs", "The reports are added, not averaged.",
+    Mistake("the map is not transposed", "In the backward pass the map is transposed.", {"dA @ W.T": "dA @ W"}),
+    Mistake("a mean over the runs", "The gradients of the runs are added, not averaged.",
         {"return dX, dW, db": "return dX, dW / times, db / times"}),
-    Mistake("the gate of another number", "The bend has seen X W + b, and not X.", {"(Z @ W + b > 0)": "(Z > 0)"}),
-    Mistake("one report for all", "The runs have read different X, so their reports differ: none can stand for all.",
+    Mistake("the gate of another number", "The input of the ReLU is X W + b, not X.", {"(Z @ W + b > 0)": "(Z > 0)"}),
+    Mistake("one gradient for all runs",
+        "The runs have read different X, so their gradients differ.",
         {"dW = dW + Z.T @ dA": "dW = times * Z.T @ dA"}),
-    Mistake("what came out of a run", "A map's slope needs what it has read, and not what came out behind it.",
+    Mistake("the output of a run", "The gradient of a map needs its input, not its output.",
         {"Z = read[times - 1 - t]": "Z = [*read, X][times - t]"}),
-    Mistake("handed on too early", "W and b hear what arrives at their run. Here it was handed on first, and they "
-        "heard the new one.", handed_on_first),
+    Mistake("passed on too early", "W and b need the gradient that arrives at the output of their run. Here it was "
+        "passed on to the input first.", handed_on_first),
 )  # fmt: skip

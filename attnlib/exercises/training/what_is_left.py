@@ -1,19 +1,21 @@
-"""What is left of each parameter
+"""Which parameters does weight decay shrink?
 
 write · ★★ · 10 min · 05-training/2-steps
 
-A model takes a number of AdamW steps with the given rate and decay, and every gradient is zero. parameters is a dict
-from the name of a parameter to its array: maps are called W_Q or W_1, biases b_1 or b_O, a norm has a gain and a
-shift, and the tables are embed and places. Only the maps decay. Return one array: for each parameter, in the order of
-the dict, its length afterwards (the root of the sum of its squares).
+A model makes `steps` steps of AdamW with the given rate and decay while every gradient is zero, so that only the
+weight decay changes anything. `parameters` is a dict from the name of a parameter to its array. The matrices are
+called W_Q or W_1 and so on, biases b_1 or b_O; a norm has a gain and a shift, and the embedding tables are `embed` and
+`places`. Only the matrices whose names begin with W decay: each step takes from them the share rate times decay.
+Return one array: for each parameter, in the order of the dict, its length afterwards (the root of the sum of its
+squares).
 
-1. How does the name of a parameter show that it is a map?
+1. How does the name of a parameter show that it is one of the matrices?
 2. Without a gradient AdamW multiplies by the same factor at every step.
 3. The length of an array that is multiplied by a number is its length times that number.
 
-`attnlib.train.optim.decay_groups` makes this choice for a PyTorch model. That a bias or a gain is spared is a custom
-with a reason, not a law. A wrong choice is quiet: with rate 0.001 and decay 0.1, a gain of one that has no gradient is
-0.37 after 10,000 steps.
+`attnlib.train.optim.decay_groups` makes this choice for a PyTorch model. That biases and gains are not decayed is a
+convention. A wrong choice raises no error: with rate 0.001 and decay 0.1, a gain of one that has no gradient is 0.37
+after 10,000 steps.
 """
 
 import numpy as np
@@ -65,35 +67,34 @@ def cases(rng):
 
 VARIANTS = (by_name, step_by_step)
 MISTAKES = (
-    Mistake("decay on biases and norms", "Biases, gains and shifts decayed, too. A gain belongs at one; a bias has no "
-        "size to tame.",
+    Mistake("decay on biases and norms", "Biases, gains and shifts decayed, too. Here only the matrices do.",
         {'decays = W.ndim > 1 and name not in ("embed", "places")': 'decays = name not in ("embed", "places")'}),
-    Mistake("decay on tables", "The tables decayed, too: a row would fade while its token is not seen.",
+    Mistake("decay on tables", "The tables decayed, too: a row would shrink while its token is not seen.",
         {'decays = W.ndim > 1 and name not in ("embed", "places")': "decays = W.ndim > 1"}),
-    Mistake("everything decays", "Everything decayed. Maps should; vectors and tables should not.",
+    Mistake("everything decays", "Everything decayed. Only the matrices should; vectors and tables should not.",
         {"if decays else 1.0": "if True else 1.0"}),
-    Mistake("nothing decays", "Nothing decayed. The maps should.", {"if decays else 1.0": "if False else 1.0"}),
-    Mistake("the other way round", "The maps were spared, and the rest decayed.",
+    Mistake("nothing decays", "Nothing decayed. The matrices should.", {"if decays else 1.0": "if False else 1.0"}),
+    Mistake("the other way round", "The matrices did not decay, and the rest did.",
         {"if decays else 1.0": "if not decays else 1.0"}),
     Mistake("decay without the rate", "The share lost at a step is rate times decay.",
         {"(1 - rate * decay) ** steps": "(1 - decay) ** steps"}),
-    Mistake("one step", "That is one step, however many there are.",
+    Mistake("one step", "That is the result of one step. Make `steps` steps.",
         {"(1 - rate * decay) ** steps": "(1 - rate * decay)"}),
     Mistake("steps added up", "Each step takes a share of what is left, so the shares multiply.",
         {"(1 - rate * decay) ** steps": "(1 - rate * decay * steps)"}),
     Mistake("the squares", "The root is missing.", {"np.sqrt((W**2).sum())": "(W**2).sum()"}),
-    Mistake("the share that is left", "That is the share of each that is left. Asked for is its length.",
+    Mistake("the share that is left", "That is the share of each that is left. Return its length.",
         {"left.append(factor * np.sqrt((W**2).sum()))": "left.append(factor)"}),
-    Mistake("decay on biases", "The biases decayed, too. A bias has no size to tame.",
+    Mistake("decay on biases", "The biases decayed, too. Only the matrices should.",
         {"if decays else 1.0": 'if decays or name[0] == "b" else 1.0'}),
-    Mistake("decay on norms", "Gains and shifts decayed, too. A gain belongs at one, and not at zero.",
+    Mistake("decay on norms", "Gains and shifts decayed, too. Only the matrices should.",
         {"if decays else 1.0": 'if decays or name in ("gain", "shift") else 1.0'}),
     Mistake("the limit of small steps", "An exponential is what many small steps come to. These are `steps` steps, "
         "each of which keeps its share.", {"(1 - rate * decay) ** steps": "np.exp(-rate * decay * steps)"}),
-    Mistake("in the order of the alphabet", "The parameters stand in the order of the dict.",
+    Mistake("in the order of the alphabet", "Keep the order of the dict.",
         {"in parameters.items()": "in sorted(parameters.items())"}),
-    Mistake("the largest singular value", "That is how much the map can make a vector longer. Asked for is the root "
-        "of the sum of all squares.", {"np.sqrt((W**2).sum())": "np.linalg.norm(W, 2)"}),
+    Mistake("the largest singular value", "That is how much the matrix can lengthen a vector. Return the root of the "
+        "sum of all squares.", {"np.sqrt((W**2).sum())": "np.linalg.norm(W, 2)"}),
     Mistake("absolute values were added", "The absolute values were added up. The length is the root of the sum of "
         "squares.", {"np.sqrt((W**2).sum())": "np.abs(W).sum()"}),
     Mistake("what was lost", "That is what each parameter has lost.",

@@ -2,18 +2,18 @@
 
 predict · ★ · 5 min · 05-training/10-when-training-goes-wrong
 
-A GPT reads rows of 64 words, and all rows are full. Its table of scores is its own, not the embedding's, and a word of
-this text costs 3.4 nats in earlier trainings. The first loss was log V. After 2,000 steps the loop prints 0.3, on
-sentences held out as well. At the last place of a row alone the held-out loss is 3.9, at the place before it 0.2.
-Which fault explains all of this?
+A GPT reads rows of 64 words, and all rows are full. Its output matrix is not tied to its embedding, and earlier
+trainings on this text ended at a loss of 3.4 nats per word. The first loss was log V. After 2,000 steps the loop
+prints 0.3, on held-out sentences as well. At the last position of a row the held-out loss is 3.9, at the position
+before it 0.2. Which fault explains all of this?
 
-1. Three of the four make a printed loss too small. At which places?
-2. What does the last place of a row lack that all others have?
-3. Who looks at the word to its right finds none behind the last place.
+1. Three of the four make a printed loss too small. At which positions?
+2. What does the last position of a row lack that all others have?
+3. A position that attends to the word on its right finds none at the end of the row.
 
-At the last place nothing stands to the right, so there the model has to foretell, as it will have to in use. Without
-the shift, the last place would be as easy as the others. Padding would not be asked for in full rows. One loss for each
-place costs nothing, and tells more than the mean of them.
+At the last position there is no word on the right, so there the model has to predict, as in use. Without the shift,
+the last position would be as easy as the others. Full rows have no padding. The loss at each position costs nothing
+more, and shows more than their mean.
 """
 
 from attnlib.exercises.engine.model import Mistake
@@ -32,7 +32,8 @@ def answer():
 
 CHOICES = CHOICES
 MISTAKES = (
-    Mistake("no shift", "Then the answer stands at the place itself, at the last one as well.", CHOICES[1]),
-    Mistake("padding", "Padding makes a mean small, not the loss at a place. And full rows have none.", CHOICES[2]),
-    Mistake("the same batches", "Then sentences held out would cost more than those that are trained on.", CHOICES[3]),
+    Mistake("no shift", "Then the input at each position is the answer, at the last one as well.", CHOICES[1]),
+    Mistake("padding", "Padding makes a mean small, not the loss at a position. And full rows have none.", CHOICES[2]),
+    Mistake("the same batches", "Then the held-out loss would be larger than that on the training sentences.",
+        CHOICES[3]),
 )  # fmt: skip

@@ -2,17 +2,19 @@
 
 repair · ★★ · 10 min · 04-transformer/13-the-block-backwards
 
-This should be the backward of a pre-norm block with given weights of attention P (n, n): Z is X plus P times its
-norm times M, and Y is Z plus ReLU(U W_1) W_2 with the norm U of Z; the norms have no gain. X and dY are (n, d);
-asked is dX. The loss falls, and slowly: the lower blocks hardly learn, and what they learn goes to the wrong
-tokens. Two lines are wrong; repair both.
+This should be the backward of a pre-norm block with given attention weights P (n, n): Z = X + P LN(X) M, and Y = Z +
+ReLU(LN(Z) W_1) W_2, where LN is layer normalisation without gain and shift. X (n, d) is the input, dY (n, d) the
+gradient of the loss by Y; return dX. With this code a training is slow: the gradients of the lower blocks are small,
+and arrive at the wrong tokens. Two lines are wrong; repair both.
 
-1. How many ways lead from Z to the loss? And from X?
-2. Forwards, row i of P says from whom token i fetches. To whom does token i report back?
-3. Both sums hand a copy of the gradient on; and backwards through a product a matrix is transposed, P as well.
+1. Along how many paths does Z reach the loss? And X?
+2. In the forward pass, row i of P holds the weights with which token i reads the others. To which tokens does the
+   gradient of token i go?
+3. Each sum passes its gradient on to both of its terms; and in the backward of a product a matrix is transposed, P as
+   well.
 
-P has the same number of rows and columns, so a forgotten transpose changes no shape: token i is told what those say
-that it has read, in place of those that have read it.
+P has the same number of rows and columns, so a forgotten transpose changes no shape: token i gets the gradients of the
+tokens that it has read, instead of those that have read it.
 """
 
 import numpy as np
@@ -67,51 +69,59 @@ def cases(rng):
     dY, X, P, M, W_1, W_2 = case(4, 3, 5)
     return {
         "three tokens": case(3, 4, 5),
-        "the network says nothing": (dY, X, P, M, W_1, 0 * W_2),
-        "attention says nothing": (dY, X, P, 0 * M, W_1, W_2),
+        "the network adds zero": (dY, X, P, M, W_1, 0 * W_2),
+        "attention adds zero": (dY, X, P, 0 * M, W_1, W_2),
         "all sizes equal": case(3, 3, 3),
     }
 
 
-GIVEN = ("P is not transposed", "no copy past the network")
+GIVEN = ("P is not transposed", "no gradient around the network")
 VARIANTS = (
     with_jacobians,
     {"dN - mean - along": "dN - mean - N * np.einsum('nd,nd->n', dN, N)[:, None] / N.shape[1]"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("P is not transposed", "Backwards through P the tokens report to those that they have read: P is "
-        "transposed.", {"P.T @ dZ": "P @ dZ"}),
-    Mistake("no copy past the network", "Z reaches the loss on two ways. The way around the network hands on a copy.",
+    Mistake("P is not transposed", "The gradient goes from each token to those that it has read: in the backward pass "
+        "P is transposed.", {"P.T @ dZ": "P @ dZ"}),
+    Mistake("no gradient around the network",
+        "Z reaches the loss along two paths. The residual connection around the network passes the gradient on.",
         {"dZ = dY + norm": "dZ = norm"}),
-    Mistake("no copy past attention", "X reaches the loss on two ways. The way around attention hands on a copy.",
+    Mistake("no gradient around attention", "X reaches the loss along two paths. The residual connection around "
+        "attention passes the gradient on.",
         {"return dZ + norm": "return norm"}),
-    Mistake("the copy past attention comes from the top", "What goes around attention is what has arrived at Z, not "
-        "what arrived at Y.", {"return dZ + norm": "return dY + norm"}),
-    Mistake("attention hears only the top", "Attention is told what has arrived at Z, and that is more than what "
-        "arrived at Y.", {"P.T @ dZ": "P.T @ dY"}),
-    Mistake("the bend lets everything through", "A hidden number that was negative has been set to zero, and learns "
-        "nothing.", {"dY @ W_2.T * (U @ W_1 > 0)": "dY @ W_2.T"}),
-    Mistake("the bend is the wrong way round", "Those hidden numbers that were positive pass their gradient on.",
+    Mistake("the gradient of Y around attention", "The residual connection passes on the gradient of Z, not that of Y.",
+        {"return dZ + norm": "return dY + norm"}),
+    Mistake("attention gets the gradient of Y", "Attention gets the gradient of Z. It has more terms than that of Y.",
+        {"P.T @ dZ": "P.T @ dY"}),
+    Mistake("the derivative of the ReLU is missing",
+        "A hidden number that was negative has been set to zero, so its gradient is zero.",
+        {"dY @ W_2.T * (U @ W_1 > 0)": "dY @ W_2.T"}),
+    Mistake("the ReLU passes the negative numbers", "Only hidden numbers that were positive pass a gradient on.",
         {"W_1 > 0": "W_1 < 0"}),
     Mistake("the network has read the other norm", "The network has read the norm of Z.",
         {"U @ W_1 > 0": "N @ W_1 > 0"}),
-    Mistake("M is not transposed", "Backwards through a product its matrix is transposed.", {"@ M.T": "@ M"}),
-    Mistake("the norms are left out", "Both parts read through a norm, and their gradients go back through it.",
+    Mistake("M is not transposed", "In the backward of a product its matrix is transposed.", {"@ M.T": "@ M"}),
+    Mistake("the norms are left out", "Attention and the network read through a norm, and their gradients go back "
+        "through it.",
         {"norm_backward(dA @ W_1.T, U, size_2)": "dA @ W_1.T", "norm_backward(dN, N, size_1)": "dN"}),
-    Mistake("the mean passes", "A norm does not notice a shift, so the mean of the gradient does not pass.",
+    Mistake("the mean passes", "A shift of the vector does not change its norm, so the mean of the gradient does not "
+        "pass.",
         {"(dN - mean - along)": "(dN - along)"}),
-    Mistake("the part along the vector passes", "A norm does not notice a longer vector, so the gradient along it "
+    Mistake("the component along the vector passes",
+        "A longer vector has the same norm, so the gradient along the vector "
         "does not pass.", {"(dN - mean - along)": "(dN - mean)"}),
     Mistake("not divided by the size", "A vector of ten times the size gets a tenth of the gradient.",
         {"- along) / size": "- along)"}),
-    Mistake("the copy past the network comes too late", "The copy of dY belongs to dZ: attention must hear it, too.",
+    Mistake("the gradient around the network is added too late",
+        "dY is a term of dZ: it must go through attention, too.",
         {"dZ = dY + norm": "dZ = norm", "return dZ + norm": "return dY + dZ + norm"}),
-    Mistake("the copy goes through the norm", "The way around the network goes around its norm as well.",
+    Mistake("the residual gradient goes through the norm", "The residual connection goes around the norm of the "
+        "network as well.",
         {"dZ = dY + norm_backward(dA @ W_1.T,": "dZ = norm_backward(dY + dA @ W_1.T,"}),
-    Mistake("the bend weighs", "The bend lets a gradient pass or not: it multiplies by one or zero, not by the hidden "
-        "number.", {"(U @ W_1 > 0)": "np.maximum(U @ W_1, 0)"}),
-    Mistake("the norm of X in both", "The norm in front of the network is that of Z, with a vector and a size of its "
-        "own.", {"dA @ W_1.T, U, size_2": "dA @ W_1.T, N, size_1"}),
+    Mistake("multiplied by the hidden number",
+        "The derivative of a ReLU is one or zero, not the hidden number.", {"(U @ W_1 > 0)": "np.maximum(U @ W_1, 0)"}),
+    Mistake("the norm of X in both", "The norm before the network is that of Z, with a vector and a size of its own.",
+        {"dA @ W_1.T, U, size_2": "dA @ W_1.T, N, size_1"}),
     Mistake("the sizes are exchanged", "Each norm has divided by its own size.",
         {"dA @ W_1.T, U, size_2": "dA @ W_1.T, U, size_1", "dN, N, size_1": "dN, N, size_2"}),
 )  # fmt: skip

@@ -2,22 +2,20 @@
 
 write · ★★★ · 20 min · 04-transformer/7-what-to-say-next
 
-A beam of one sentence holds k hypotheses: score (k,) are their sums of log-probabilities, and ended (k,) says
-which of them
-are over. log_P (k, vocab) is what the model says of the next token. Those that go on compete with all their
-continuations.
-One that has ended competes once, as it is. Return the best `width` of all, best first: parent (width,), token
-(width,) and score (width,); the token of one that had ended is -1.
+A beam of one sentence holds k hypotheses: score (k,) are their sums of log-probabilities, and ended (k,) is True for
+those that are complete. log_P (k, vocab) are the model's log-probabilities of the next token. A hypothesis that has
+not ended competes with all its continuations. One that has ended competes once, as it is. Return the best `width` of
+all, best first: parent (width,), the index of the hypothesis that each came from, token (width,) and score (width,);
+the token of one that had ended is -1.
 
 1. Which numbers compete? Write them into one table with a row for each hypothesis.
 2. A row of the table has vocab continuations; an ended hypothesis has one entry in a column of its own, and
 -inf in the others.
 3. Join a column to score[:, None] + log_P, sort the flat table, and take quotient and remainder by its width.
 
-What has ended must neither go on nor disappear. Here it stays in the beam and takes a place there; the
-course's package
-keeps it beside the beam, which leaves the places to those that go on. Both are beam search, with different
-texts now and then.
+A hypothesis that has ended must neither go on nor disappear. Here it stays in the beam and counts in its width. The
+course's package keeps it in a separate list, so that all `width` hypotheses go on. Both are beam search, and sometimes
+give different texts.
 """
 
 import numpy as np
@@ -116,38 +114,38 @@ def cases(rng):
 RETURNS = ("parent", "token", "score")
 VARIANTS = (by_list, by_products, the_last_of_equals_first)
 MISTAKES = (
-    Mistake("what has ended disappears", "A hypothesis that had ended is gone. It competes once, as it is.",
+    Mistake("an ended one disappears", "A hypothesis that had ended is gone. It competes once, as it is.",
         {"stays = np.where(ended, score, -np.inf)[:, None]": "stays = np.full((len(score), 1), -np.inf)"},
         only_those_that_go_on),
     Mistake("log-probabilities multiplied", "Log-probabilities were multiplied. Probabilities are multiplied; their "
         "logarithms are added.",
         {"score[:, None] + log_P": "score[:, None] * log_P"}, {"score[:, None] + log_P": "-score[:, None] * log_P"}),
-    Mistake("worst first", "These are the least likely. The best stand first.",
+    Mistake("worst first", "These are the least likely. Return the best.",
         {"np.argsort(-table": "np.argsort(table"},
         {"np.argsort(-table": "np.argsort(np.where(table > -np.inf, table, np.inf)"}),
     Mistake("one child for each parent", "Each hypothesis has kept its own best continuation. All continuations "
         "compete with each other.", one_of_each),
-    Mistake("ranked by the new token alone", "The order is that of the last tokens. The sum of the whole beginning "
-        "decides.", by_the_last_step),
-    Mistake("the sum of the beginning is missing", "What stood before the new token is not in the score.",
+    Mistake("ranked by the new token alone", "The order is that of the last tokens. The sum over all tokens decides.",
+        by_the_last_step),
+    Mistake("the sum so far is missing", "The log-probabilities of the tokens before the new one are not in the score.",
         {"score[:, None] + log_P": "log_P"}, {"table[parent, token]": "table[parent, token] - score[parent]"}),
-    Mistake("the best stand last", "These are the right ones, in the opposite order.", {"[:width]": "[:width][::-1]"}),
-    Mistake("as many as came in", "`width` says how many are kept, whatever came in.", {"[:width]": "[: len(score)]"}),
-    Mistake("another token for what has ended", "What has ended says nothing more: its token is -1.",
+    Mistake("the best come last", "These are the right ones, in the opposite order.", {"[:width]": "[:width][::-1]"}),
+    Mistake("as many as came in", "Return `width` hypotheses, however many came in.", {"[:width]": "[: len(score)]"}),
+    Mistake("a token for an ended one", "A hypothesis that has ended gets no new token: return -1 for it.",
         {"np.where(token == vocab, -1, token)": "token"},
         {"np.where(token == vocab, -1, token)": "np.where(token == vocab, 0, token)"},
         {"np.where(token == vocab, -1, token)": "np.where(token == vocab, vocab - 1, token)"},
         {"np.where(token == vocab, -1, token)": "np.where(token == vocab, log_P[parent].argmax(axis=1), token)"}),
-    Mistake("no parent for what has ended", "What has ended came from a row as well, its own.",
+    Mistake("no parent for an ended one", "A hypothesis that has ended has a parent as well: its own row.",
         {"return parent,": "return np.where(token == vocab, -1, parent),"}),
-    Mistake("what has ended pays again", "Nothing is added to the score of what has ended, because it says nothing "
-        "more.", {"np.where(ended, score, -np.inf)": "np.where(ended, score + log_P.max(axis=1), -np.inf)"}),
-    Mistake("what has ended competes many times", "It stands in the table once for each token, and may take several "
-        "places.",
+    Mistake("an ended one is scored again", "Nothing is added to the score of a hypothesis that has ended.",
+        {"np.where(ended, score, -np.inf)": "np.where(ended, score + log_P.max(axis=1), -np.inf)"}),
+    Mistake("an ended one competes many times", "It is in the table once for each token, and may be returned several "
+        "times.",
         {"-np.inf, score[:, None] + log_P)": "score[:, None], score[:, None] + log_P)",
          "stays = np.where(ended, score, -np.inf)": "stays = np.where(ended, -np.inf, -np.inf)",
          "np.where(token == vocab, -1, token)": "np.where(ended[parent], -1, token)"}),
-    Mistake("ended means going on", "Those that have ended were expanded, and the others stay as they are.",
+    Mistake("ended ones go on", "Those that have ended were expanded, and the others stay as they are.",
         {"ended[:, None]": "~ended[:, None]", "np.where(ended, score": "np.where(~ended, score"},
         lambda score, ended, log_P, width: by_list(score, ~ended, log_P, width)),
 )  # fmt: skip

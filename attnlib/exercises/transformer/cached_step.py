@@ -1,17 +1,18 @@
-"""The newest token stands at the end
+"""The position of the newest token
 
 repair · ★★ · 8 min · 04-transformer/3-where-am-i
 
-While a model writes, the turned keys K (n, d) and the values V (n, d) of the places 1 ... n are kept; this model
-counts from 1. The new token brings q, k and v (d,), none of them turned, and this function is meant to return what
-attention gives it. All shapes are right, and the text turns into nonsense. Two things are wrong; repair both.
+A model with rotary positions generates a text. Its cache holds the rotated keys K (n, d) and the values V (n, d) of
+the positions 1, ..., n; this model counts from 1. The new token has q, k and v (d,), none of them rotated, and this
+function is meant to return the output of attention for it. All shapes are right, and the generated text is nonsense.
+Two things are wrong; repair both.
 
-1. At which place does the new token stand, when n tokens stand before it?
-2. Which of the three vectors of a token are turned?
-3. The query and the key are turned by n + 1 places; the value is kept as it came.
+1. Which position has the new token, if n tokens are before it?
+2. Which of the three vectors of a token are rotated?
+3. The query and the key are rotated to position n + 1; the value is used as it is.
 
-A model that gets its tokens one by one sees a text of one token each time, and whoever counts places from its start
-puts every new token at the first place. Nothing raises an error.
+In generation the model is called with one token at a time. Code that counts positions from the start of its input
+gives every new token the first position, and raises no error.
 """
 
 import numpy as np
@@ -70,27 +71,29 @@ def cases(rng):
     }
 
 
-GIVEN = ("the new token stands at the first place", "its value is turned")
+GIVEN = ("the new token at the first position", "its value is rotated")
 VARIANTS = (by_complex_numbers, the_keys_turned_back)
 MISTAKES = (
-    Mistake("the new token stands at the first place", "The new token was turned as if it were the first one, so its "
+    Mistake("the new token at the first position", "The new token was rotated as if it were the first one, so its "
         "distances to all others are wrong.", {"place = len(K) + 1": "place = 1"}),
-    Mistake("its value is turned", "The new value was turned. Values are kept as they came: what is fetched carries "
-        "no place.", {"np.vstack([V, v])": "np.vstack([V, turn(v, place)])"}),
-    Mistake("one place too far", "The new token was turned by one place too many: n tokens stand before it, at 1 ... "
-        "n.", {"place = len(K) + 1": "place = len(K) + 2"}),
-    Mistake("at the place of the last one", "The new token was turned as if it stood where the last one stands.",
+    Mistake("its value is rotated", "The new value was rotated. Rotary positions change queries and keys, not values.",
+        {"np.vstack([V, v])": "np.vstack([V, turn(v, place)])"}),
+    Mistake("one position too far",
+        "The new token was rotated by one position too many: n tokens are before it, at 1, ..., n.",
+        {"place = len(K) + 1": "place = len(K) + 2"}),
+    Mistake("at the position of the token before", "The new token was rotated to the position of the token before it.",
         {"place = len(K) + 1": "place = len(K)"}),
-    Mistake("the query is not turned", "The query must be turned to its place, too.", {"K @ turn(q, place)": "K @ q"}),
-    Mistake("the key is not turned", "The new key must be turned to its place before it is kept.",
+    Mistake("the query is not rotated", "The query must be rotated to its position, too.",
+        {"K @ turn(q, place)": "K @ q"}),
+    Mistake("the key is not rotated", "The new key must be rotated to its position before it is stored.",
         {"np.vstack([K, turn(k, place)])": "np.vstack([K, k])"}),
-    Mistake("the cache is turned again", "The kept keys are turned already.",
+    Mistake("the cache is rotated again", "The stored keys are rotated already.",
         {"K = np.vstack([K, turn(k, place)])":
              "K = np.vstack([*(turn(x, t + 1) for t, x in enumerate(K)), turn(k, place)])"}),
     Mistake("the new token is forgotten", "The new token sees itself, too: its key and value belong with the others.",
         {"K = np.vstack([K, turn(k, place)])": "pass", "V = np.vstack([V, v])": "pass"}),
     Mistake("not scaled", "The scores are divided by the root of the width.",
         {"K @ turn(q, place) / np.sqrt(len(q))": "K @ turn(q, place)"}),
-    Mistake("turned back", "The hands turn the wrong way round.",
+    Mistake("rotated the other way", "The angles have the wrong sign.",
         {"a * cos - b * sin, a * sin + b * cos": "a * cos + b * sin, b * cos - a * sin"}),
 )  # fmt: skip

@@ -7,11 +7,11 @@ channels are one vector, and layer normalisation is wanted for that vector: mean
 eps under the root), then gain (c,) and shift (c,). Return (b, c, h, w).
 
 1. Which axis holds the numbers of one vector here?
-2. The mean over that axis must keep its place, so that it can be subtracted.
+2. The mean over that axis must keep the axis, so that it can be subtracted.
 3. gain and shift belong to the channels: NumPy lines axes up from the right, so they need two more axes.
 
-Layer normalisation does not care what the other axes mean. Whoever stores channels first must say where
-the vector lies; `layer_norm` of the package expects it last.
+Layer normalisation is the same whatever the other axes mean. Where channels come first, the axis of the vector must be
+given; `layer_norm` of the package expects it last.
 """
 
 import numpy as np
@@ -77,19 +77,19 @@ MISTAKES = (
     Mistake("the norm over the whole picture", "Channels, rows and columns share one mean and one variance. Each "
         "pixel has its own.",
         {"mean = X.mean(axis=1": "mean = X.mean(axis=(1, 2, 3)", "X.var(axis=1": "X.var(axis=(1, 2, 3)"}),
-    Mistake("the norm of each channel", "Each channel was normalised over its pixels, as in instance norm. Here the "
-        "pixels are apart and the channels together.",
+    Mistake("the norm of each channel", "Each channel was normalised over its pixels, as in instance norm. Here each "
+        "pixel is normalised by itself, over its channels.",
         {"mean = X.mean(axis=1": "mean = X.mean(axis=(2, 3)", "X.var(axis=1": "X.var(axis=(2, 3)"}),
     Mistake("the norm of each channel over the batch", "Each channel was normalised over all pixels of all pictures, "
-        "as in batch norm. Here the pixels are apart and the channels together.",
+        "as in batch norm. Here each pixel is normalised by itself, over its channels.",
         {"mean = X.mean(axis=1": "mean = X.mean(axis=(0, 2, 3)", "X.var(axis=1": "X.var(axis=(0, 2, 3)"}),
     Mistake("eps is missing", "Without eps a pixel whose channels are equal is divided by zero; the large eps shows "
         "it.", {"variance + eps": "variance"}),
     Mistake("divided by the variance", "The root is missing: the result has not the variance one.",
         {"np.sqrt(variance + eps)": "(variance + eps)"}),
-    Mistake("the mean stays", "The deviation is right, but what it divides is X itself: the mean was not taken away.",
+    Mistake("the mean stays", "The deviation is right, but it divides X itself: the mean was not subtracted.",
         {"(X - mean) /": "X /"}),
-    Mistake("a root mean square", "The mean was taken away nowhere: this is an RMS norm.",
+    Mistake("a root mean square", "The mean was not subtracted: this is an RMS norm.",
         {"(X - mean) /": "X /", "X.var(axis=1, keepdims=True)": "(X**2).mean(axis=1, keepdims=True)"}),
     Mistake("gain and shift along the columns", "NumPy lines axes up from the right, so gain and shift met the "
         "columns of the pictures. They belong to the channels.",

@@ -11,8 +11,8 @@ Attention has four matrices of d by d, the network two, d by d_hidden and back. 
 2. A block of the decoder has two attentions and one network.
 3. One table serves three purposes and is counted once. Sines are computed, not learned.
 
-With d 512, d_hidden 2,048, six blocks each and 37,000 tokens this is the base model of 2017: 63 million where its paper
-says 65. Twelve blocks of an encoder would have 57 million, so the figure tells which of the two it was.
+With d 512, d_hidden 2,048, six blocks each and 37,000 tokens this is the base model of 2017: 63 million; its paper
+gives 65.
 """
 
 from attnlib.exercises.engine.model import Mistake
@@ -52,11 +52,12 @@ MISTAKES = (
         {"network = 2 * d * d_hidden": "network = 0"}),
     Mistake("the second attention is forgotten", "A block of the decoder also looks at the source: it has two "
         "attentions.", {"(2 * attention + network)": "(attention + network)"}),
-    Mistake("the encoder has it, too", "The second attention is in the decoder alone.",
+    Mistake("a second attention in the encoder", "The second attention is in the decoder alone.",
         {"n_encoder * (attention": "n_encoder * (2 * attention"}),
     Mistake("the output projections are forgotten", "An attention has four matrices: the fourth mixes the heads.",
         {"4 * d * d": "3 * d * d"}),
-    Mistake("the way back is forgotten", "A feed-forward network has two matrices: out, and back.",
+    Mistake("only one matrix of the network", "A feed-forward network has two matrices, d by d_hidden and d_hidden by "
+        "d.",
         {"network = 2 * d * d_hidden": "network = d * d_hidden"}),
     Mistake("the table is forgotten", "The shared table has vocab times d numbers.", {"+ vocab * d": ""}),
     Mistake("the table is counted twice", "One table serves as embedding and as scores: it is counted once.",

@@ -2,16 +2,17 @@
 
 write · ★★ · 10 min · 04-transformer/1-from-text-to-vectors
 
-Small programs that run a model keep all tokens in one array: `store` holds the bytes of token 0, then those of token 1,
-and so on, and token t is store[starts[t] : starts[t + 1]]; `starts` ends where the last token ends. Larger numbers are
-special tokens, which say nothing. Return the bytes of the text that `numbers` (n,) stand for, as one array of integers.
+Small programs that run a model keep all tokens in one array: `store` holds the bytes of token 0, then those of token
+1, and so on, and token t is store[starts[t] : starts[t + 1]]; `starts` ends where the last token ends. Larger numbers
+than these are special tokens, which have no bytes. Return the bytes of the text that `numbers` (n,) encode, as one
+array of integers.
 
 1. How many ordinary tokens are there, if `starts` has one entry more than there are tokens?
 2. The spaces are inside the tokens, so nothing comes between them, and nothing is taken away.
 3. Look each ordinary number's bytes up and concatenate them; an empty text must work, too.
 
-Only the joined bytes are a text. A character of several bytes may begin in one token and end in the next, so whoever
-decodes token by token shows � where a model that writes Greek is right.
+Only the joined bytes are a text. A character of several bytes may begin in one token and end in the next, so decoding
+token by token shows � even where a model that writes Greek is right.
 """
 
 import numpy as np
@@ -99,15 +100,15 @@ def cases(rng):
 
 VARIANTS = (by_index, byte_by_byte)
 MISTAKES = (
-    Mistake("a space lost in decoding", "A space is missing that was part of a token. Tokens bring their own spaces, "
-        "so nothing is taken away, at the edges of a text neither.",
+    Mistake("a space lost in decoding", "A space is missing that was part of a token. Tokens contain their own spaces, "
+        "so nothing is removed, not even at the edges of a text.",
         without_spaces, without_the_first_space, trimmed),
-    Mistake("a space between tokens", "There are spaces between the tokens. Tokens bring their own.", with_spaces),
+    Mistake("a space between tokens", "There are spaces between the tokens. Tokens contain their own.", with_spaces),
     Mistake("each token decoded by itself", "A character whose bytes lie in two tokens is lost. Join the bytes first; "
         "they are the text.",
         token_by_token, shown_as_unknown),
-    Mistake("stopped at a special token", "A special token says nothing, but the text may go on behind it.",
+    Mistake("stopped at a special token", "A special token has no bytes, but the text may go on after it.",
         up_to_a_special_token),
-    Mistake("each token once", "A token that comes again must be told again.",
+    Mistake("each token once", "A token that comes again must be decoded again.",
         {"for t in numbers": "for t in dict.fromkeys(numbers.tolist())"}),
 )  # fmt: skip

@@ -2,13 +2,12 @@
 
 write · ★★ · 10 min · 04-transformer/4-a-gpt-in-one-sitting
 
-A language model can answer a question of the kind "which of these?" without being asked. k texts begin with the
-same m tokens and end differently: tokens (k, n), and S (k, n, vocab) are the model's scores at every position.
-If exactly one of the k endings is the right one, how probable does the model find each? Return (k,), which sums
-to one.
+A language model can answer a multiple-choice question without any training for it. k texts begin with the same m
+tokens and have different endings: tokens (k, n), and S (k, n, vocab) are the model's scores at every position. If
+exactly one of the k endings is right, how probable is each by the model? Return (k,), which sums to one.
 
 1. How probable is an ending as a whole? It is a product of one probability for each of its tokens.
-2. Which scores judge the first token of an ending? Those at the last token that all texts share.
+2. Which scores predict the first token of an ending? Those at the last token that all texts share.
 3. Log-softmax of the scores at m - 1 to n - 2, read off at the tokens m to n - 1; the sum for each text; a
    softmax over the k sums.
 
@@ -64,7 +63,7 @@ def cases(rng):
 
 VARIANTS = (by_products, whole_texts)
 MISTAKES = (
-    Mistake("target not shifted", "Each token was judged by the scores at its own position, which have seen it.",
+    Mistake("target not shifted", "Each token was scored at its own position, where the model has read it.",
         {"log_P[:, m - 1 : -1]": "log_P[:, m:]"}),
     Mistake("the last token alone", "An ending is as probable as all its tokens together.",
         {"said.sum(axis=1)": "said[:, -1]"}),
@@ -76,8 +75,8 @@ MISTAKES = (
         {"return chance / chance.sum()": "return np.exp(total)"}),
     Mistake("divided as they are", "The sums are logarithms: they become probabilities by a softmax, not by a "
         "division.", {"return chance / chance.sum()": "return total / total.sum()"}),
-    Mistake("raw scores", "Scores of different positions compare only behind a softmax over the vocabulary.",
+    Mistake("raw scores", "Scores of different positions can be compared only after a softmax over the vocabulary.",
         {"log_P = S - top - np.log(np.exp(S - top).sum(axis=-1, keepdims=True))": "log_P = S"}),
-    Mistake("the likeliest alone", "Asked was how probable each is, not which is the likeliest.",
+    Mistake("the likeliest alone", "Return the probability of each, not which is the likeliest.",
         {"return chance / chance.sum()": "return (total == total.max()) * 1.0"}),
 )  # fmt: skip

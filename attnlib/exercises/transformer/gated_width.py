@@ -26,11 +26,11 @@ def answer():
 WITHIN = 0.5
 MISTAKES = (
     Mistake("four times, as before", "Three matrices of 4 d have 12 d² parameters, not 8 d².", 4 * D),
-    Mistake("twice", "That counts four matrices. Two lead into the wide room, one leads back.", 2 * D),
+    Mistake("twice", "That counts four matrices. There are two of d × d_hidden and one of d_hidden × d.", 2 * D),
     Mistake("one matrix forgotten", "A third of four: the plain network has two matrices, 8 d² together.", 4 * D / 3),
     Mistake("the other way round", "More matrices at equal parameters must be narrower, not wider.", 6 * D),
-    Mistake("the number of parameters", "That is how many parameters the plain network has. Asked for is the width "
-        "that gives as many.", 8 * D**2),
+    Mistake("the number of parameters", "That is how many parameters the plain network has. Give the width with which "
+        "the gated one has as many.", 8 * D**2),
     Mistake("the factor", "That is d_hidden in units of d. For d = 768 it is a whole number.", 8 / 3),
     Mistake("the width of the stream", "Three matrices of d × d have 3 d² parameters, fewer than 8 d².", D),
 )  # fmt: skip

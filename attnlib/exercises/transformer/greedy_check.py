@@ -1,23 +1,20 @@
-"""Guess and check, greedily
+"""Greedy speculative decoding
 
 write · ★★ · 10 min · 04-transformer/14-guess-and-check
 
-A draft has guessed tokens (k,), and one pass of the model has given S (k + 1, vocab): row i are its scores of
-what comes
-where guess i stands, with the guesses before it read; the last row is behind all of them. The model is to say
-what it would
-have said alone and greedily. Return the tokens of this round, an array: the guesses up to the first that the
-model would not have
-said, and then the model's own token.
+In speculative decoding a small draft model has proposed tokens (k,), and one pass of the large model has given S (k +
+1, vocab): row i are its scores for the token at the position of proposal i, given the proposals before it; the last
+row is for the token after all of them. The text must be the one that the large model generates alone, greedily. Return
+the tokens of this round, an array: the proposals up to the first that the large model would not have generated, and
+then the large model's own token.
 
-1. What would the model have said in the place of each guess?
-2. Rows behind the first wrong guess were computed from a text that is not said.
-3. Count the right guesses from the left until the first wrong one; the model's own token stands in the row behind
-   them, and there is one even if all guesses are right.
+1. Which token would the model have generated at the position of each proposal?
+2. Rows after the first wrong proposal were computed from a text that is discarded.
+3. Count the right proposals from the left until the first wrong one. The model's own token comes from the row after
+   them, and there is one even if all proposals are right.
 
-So each pass says at least one token, as it would without a draft, and at most k + 1. And greedy text stays the
-same to the last
-token, whatever the draft is worth: a bad one costs time, never quality.
+So each pass generates at least one token, as it would without a draft, and at most k + 1. The greedy text is the same
+to the last token, however good the draft is: a bad draft costs time, never quality.
 """
 
 import numpy as np
@@ -50,14 +47,14 @@ def by_product(tokens, S):
 
 
 def all_that_are_right(tokens, S):
-    """So many guesses, right or not."""
+    """As many proposals as are right, from the first on."""
     own = S.argmax(axis=-1)
     kept = (own[: len(tokens)] == tokens).sum()
     return np.array([*tokens[:kept], own[kept]])
 
 
 def up_to_the_last(tokens, S):
-    """Up to the last right guess, with the wrong ones before it."""
+    """Up to the last right proposal, with the wrong ones before it."""
     own = S.argmax(axis=-1)
     kept = max(np.flatnonzero(own[: len(tokens)] == tokens), default=-1) + 1
     return np.array([*tokens[:kept], own[kept]])
@@ -87,45 +84,47 @@ def right_ones(tokens, S):
 
 VARIANTS = (by_loop, by_product)
 MISTAKES = (
-    Mistake("no token of its own", "The model's own token is missing: behind the last right guess it says one more.",
+    Mistake("no token of its own", "The model's own token is missing: after the last right proposal it generates one "
+        "more.",
         {"own[: kept + 1]": "own[:kept]"}),
-    Mistake("right guesses behind a wrong one", "Guesses behind the first wrong one were kept. They were guessed "
-        "behind a token that is not said.",
+    Mistake("right proposals after a wrong one", "Proposals after the first wrong one were kept. They follow a token "
+        "that is discarded.",
         lambda tokens, S: np.array([*right_ones(tokens, S), S.argmax(-1)[-1]]),
         lambda tokens, S: np.array([*right_ones(tokens, S), S.argmax(-1)[len(right_ones(tokens, S))]])),
-    Mistake("all guesses are said", "Nothing was checked: all guesses are said.",
+    Mistake("all proposals are kept", "Nothing was checked: all proposals were kept.",
         lambda tokens, S: np.array([*tokens, S.argmax(-1)[-1]])),
-    Mistake("all rows are read", "Behind the first wrong guess the rows belong to a text that is not said.",
+    Mistake("all rows are read", "After the first wrong proposal the rows belong to a text that is discarded.",
         lambda tokens, S: S.argmax(axis=-1)),
-    Mistake("the wrong guess is said", "The guess that was refused was said, too. The model's own token stands in its "
-        "place.",
+    Mistake("the wrong proposal is kept",
+        "The refused proposal was kept, too. The model's own token replaces it.",
         lambda tokens, S: np.array([*tokens[: len(greedy_round(tokens, S))], greedy_round(tokens, S)[-1]]),
         {"own[: kept + 1]": "tokens[: kept + 1]"},
         {"own[: kept + 1]": "np.array([*tokens[: kept + 1], own[min(kept + 1, len(tokens))]])"}),
-    Mistake("the last row is always the next", "The model's own token was read from the last row. It stands in the "
-        "row of the first wrong guess.", {"own[: kept + 1]": "np.array([*own[:kept], own[-1]])"}),
-    Mistake("no token when all are right", "When all guesses are right the last row says one more.",
+    Mistake("the last row is always the next", "The model's own token was read from the last row. It comes from the "
+        "row of the first wrong proposal.", {"own[: kept + 1]": "np.array([*own[:kept], own[-1]])"}),
+    Mistake("no token when all are right", "When all proposals are right, the last row gives one more token.",
         {"own[: kept + 1]": "own[: min(kept + 1, len(tokens))]"}),
-    Mistake("the least likely", "Greedy says the token of the highest score.", {"S.argmax": "S.argmin"}),
-    Mistake("all right guesses counted", "The round ends at the first wrong guess, however many behind it are right.",
+    Mistake("the least likely", "Greedy decoding takes the token with the highest score.", {"S.argmax": "S.argmin"}),
+    Mistake("all right proposals counted", "The round ends at the first wrong proposal, however many after it are "
+        "right.",
         {"kept = wrong[0] if len(wrong) else len(tokens)": "kept = len(tokens) - len(wrong)"},
         {"wrong = np.flatnonzero(own[: len(tokens)] != tokens)":
              "right = np.flatnonzero(own[: len(tokens)] == tokens)",
          "kept = wrong[0] if len(wrong) else len(tokens)": "kept = right[-1] + 1 if len(right) else 0"},
         all_that_are_right,
         up_to_the_last),
-    Mistake("the row behind", "The model's own token was read one row too late. It stands in the row of the first "
-        "wrong guess.", {"own[: kept + 1]": "np.array([*own[:kept], own[min(kept + 1, len(tokens))]])"}),
-    Mistake("the row before", "The model's own token was read one row too early. It stands in the row of the first "
-        "wrong guess.", {"own[: kept + 1]": "np.array([*own[:kept], own[max(kept - 1, 0)]])"}),
-    Mistake("compared with the next row", "Row i says what comes where guess i stands, so guess i is compared with "
-        "row i.", {"own[: len(tokens)] !=": "own[1:] !="}),
-    Mistake("the own token alone", "The right guesses before it are said, too.",
+    Mistake("the row after", "The model's own token was read one row too late. It comes from the row of the first "
+        "wrong proposal.", {"own[: kept + 1]": "np.array([*own[:kept], own[min(kept + 1, len(tokens))]])"}),
+    Mistake("the row before", "The model's own token was read one row too early. It comes from the row of the first "
+        "wrong proposal.", {"own[: kept + 1]": "np.array([*own[:kept], own[max(kept - 1, 0)]])"}),
+    Mistake("compared with the next row", "Row i has the scores for the position of proposal i, so compare proposal i "
+        "with row i.", {"own[: len(tokens)] !=": "own[1:] !="}),
+    Mistake("only the model's own token", "The right proposals before it are returned, too.",
         {"own[: kept + 1]": "own[kept : kept + 1]"}),
-    Mistake("guesses behind a correction", "Behind the first wrong guess nothing is left of the draft.",
+    Mistake("proposals after a correction", "After the first wrong proposal the rest of the draft is discarded.",
         {"own[: kept + 1]": "np.array([*own[: kept + 1], *tokens[kept + 1 :]])"}),
-    Mistake("filled up", "The round has as many tokens as were said: nothing fills it up.",
+    Mistake("filled up", "Return as many tokens as the round has, without padding.",
         {"own[: kept + 1]": "np.array([*own[: kept + 1], *[-1] * (len(tokens) - kept)])"}),
-    Mistake("how many, not which", "That is a number of tokens. The tokens themselves are asked for.",
+    Mistake("a number, not the tokens", "That is a number of tokens. Return the tokens themselves.",
         {"return own[: kept + 1]": "return np.array(kept)"}, {"return own[: kept + 1]": "return np.array(kept + 1)"}),
 )  # fmt: skip

@@ -1,17 +1,16 @@
-"""Too good to be true
+"""A loss that is too good
 
 repair · ★★ · 8 min · 04-transformer/4-a-gpt-in-one-sitting
 
-This is the loss of a small language model with one layer of attention, without maps for queries, keys and
-values but W: tokens (n,), a table E (vocab, d) that is also used for the scores, places (longest, d), W (d, d).
-Trained with it, the loss falls close to zero on any text, a random one included, and what the model then writes
-is nonsense. Two lines are wrong; repair both.
+This is the loss of a small language model with one layer of attention, without maps for queries, keys and values but
+W: tokens (n,), a table E (vocab, d) that is also used for the scores, a table of positions `places` (longest, d), W
+(d, d). In training the loss falls close to zero on any text, a random one included, and the text that the model then
+generates is nonsense. Two lines are wrong; repair both.
 
-1. A loss near zero on a random text means: the answer stands in the question. On how many ways can the model
-   see it?
-2. Look at row i of the mask: what is the last position that token i sees? Then look at which token its scores
-   are judged by.
-3. The mask must end at the diagonal, and the scores at position i are judged by token i + 1; the last has no
+1. A loss near zero on a random text means that the model reads its target. On which two paths can it do so?
+2. Look at row i of the mask: what is the last position that token i sees? Then look which token is the target of its
+   scores.
+3. The mask must end at the diagonal, and the target of the scores at position i is token i + 1; the last has no
    target.
 
 Either fault alone is enough. So a loss that is far better than expected is the first sign of a leak, and the
@@ -71,23 +70,23 @@ VARIANTS = (
     {"S = np.where(np.tri(n, dtype=bool), S, -np.inf)": "S = S + np.triu(np.full((n, n), -np.inf), 1)"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("the next token is seen", "The mask ends one place behind the diagonal: each token sees the one that it "
-        "must guess.", {"np.tri(n, dtype=bool)": "np.tri(n, k=1, dtype=bool)"}),
-    Mistake("target not shifted", "The scores at position i are judged by token i, which the model has read there. "
-        "The target is the next token.",
+    Mistake("the next token is seen", "The mask ends one position after the diagonal: each token sees the one that it "
+        "must predict.", {"np.tri(n, dtype=bool)": "np.tri(n, k=1, dtype=bool)"}),
+    Mistake("target not shifted", "The target at position i is token i, which the model has read there. It must be the "
+        "next token.",
         {"P[np.arange(n - 1), tokens[1:]]": "P[np.arange(n), tokens]"},
         {"P[np.arange(n - 1), tokens[1:]]": "P[np.arange(1, n), tokens[1:]]"}),
-    Mistake("causal mask forgotten", "Each token sees the whole text, and with it the one that it must guess.",
+    Mistake("causal mask forgotten", "Each token sees the whole text, and with it the one that it must predict.",
         {"S = np.where(np.tri(n, dtype=bool), S, -np.inf)": "S = S"}),
-    Mistake("hidden after the softmax", "Weights were set to zero behind the softmax: the rest no longer sums to one, "
-        "and what it sums to tells of the hidden scores.",
+    Mistake("hidden after the softmax", "Weights were set to zero after the softmax: the rest no longer sums to one, "
+        "and its sum depends on the hidden scores.",
         {"S = np.where(np.tri(n, dtype=bool), S, -np.inf)": "S = S",
          "softmax(S) @ X": "(softmax(S) * np.tri(n)) @ X"}),
     Mistake("hidden scores are zero", "A score of zero is a score like others: its weight is not zero. Hidden scores "
         "are minus infinity.", {"S, -np.inf)": "S, 0)"}),
     Mistake("the mask is upside down", "Each token sees itself and what comes after it.",
         {"np.tri(n, dtype=bool)": "np.tri(n, dtype=bool).T"}),
-    Mistake("shifted the other way", "The scores at position i are judged by the token before it.",
+    Mistake("shifted the other way", "The target at position i is the token before it.",
         {"P[np.arange(n - 1), tokens[1:]]": "P[np.arange(1, n), tokens[:-1]]"}),
     Mistake("two ahead", "The target is the next token, not the one after it.",
         {"P[np.arange(n - 1), tokens[1:]]": "P[np.arange(n - 2), tokens[2:]]"}),

@@ -2,21 +2,17 @@
 
 write · ★★ · 10 min · 04-transformer/7-what-to-say-next
 
-A beam has found some texts: said (b, n) are their tokens, and log_p (b, n) what each token got. A text ends
-with the token
-`end`; what stands behind it is padding, whose log_p means nothing. A text without `end` has all its n tokens.
-Return the
-scores (b,): the sum of a text's log-probabilities, divided by ((5 + L) / 6) to the power alpha. The end token
-belongs to
-the text, in the sum and in the length L.
+A beam search has found some texts: `said` (b, n) are their tokens, and log_p (b, n) the log-probability of each token.
+A text ends with the token `end`; what follows it is padding, whose log_p has no meaning. A text without `end` has all
+its n tokens. Return the scores (b,): the sum of a text's log-probabilities, divided by ((5 + L) / 6) to the power
+alpha. The end token belongs to the text, in the sum and in the length L.
 
 1. How many tokens has each text, with the end and without the padding?
-2. A mask of the places below L serves the sum; L itself serves the divisor.
-3. L is the place of the first `end` plus one, or n if there is none.
+2. Use a mask of the positions below L for the sum, and L itself for the divisor.
+3. L is the index of the first `end` plus one, or n if there is none.
 
-That a text ends here, and not later, is a choice like any other, with a probability of its own. Who leaves it
-out compares
-texts that may end with texts that surely do.
+That a text ends here, and not later, is a prediction like any other, with a probability of its own. Without it, the
+probability of ending is left out of the score.
 """
 
 import numpy as np
@@ -46,7 +42,7 @@ def by_loop(said, log_p, end, alpha):
 
 
 def by_counting(said, log_p, end, alpha):
-    before = np.cumsum(said == end, axis=1) - (said == end)  # ends that stand before a place
+    before = np.cumsum(said == end, axis=1) - (said == end)  # ends before a position
     real = before == 0
     total = (np.where(real, log_p, 0)).sum(axis=1)
     return total * np.exp(-alpha * np.log((real.sum(axis=1) + 5) / 6))
@@ -71,11 +67,11 @@ def cases(rng):
 
 VARIANTS = (by_loop, by_counting)
 MISTAKES = (
-    Mistake("divided by all places", "The length is that of the padded row. Padding is no part of a text.",
+    Mistake("divided by the padded length", "The length is that of the padded row. Padding is no part of a text.",
         {"/ ((5 + L) / 6)": "/ ((5 + n) / 6)"}),
-    Mistake("padding is added", "Log-probabilities behind the end were added, too.",
+    Mistake("padding is added", "Log-probabilities after the end were added, too.",
         {"np.where(real, log_p, 0).sum(axis=1)": "log_p.sum(axis=1)"}),
-    Mistake("the end is not counted", "The length leaves the end token out, and the sum has it.",
+    Mistake("the end is not counted", "The length leaves the end token out, but the sum includes it.",
         {"/ ((5 + L) / 6)": "/ ((5 + np.where(ends.any(axis=1), L - 1, L)) / 6)"}),
     Mistake("normalised before the end", "Sum and length stop before the end token, as if ending were free.",
         {"ends.argmax(axis=1) + 1": "ends.argmax(axis=1)"}),
@@ -83,7 +79,7 @@ MISTAKES = (
         "logarithms are added.", {"np.where(real, log_p, 0).sum(axis=1)": "np.where(real, log_p, 1).prod(axis=1)"}),
     Mistake("probabilities added", "Probabilities were added. They are multiplied, so their logarithms are added.",
         {"np.where(real, log_p, 0).sum(axis=1)": "np.where(real, np.exp(log_p), 0).sum(axis=1)"}),
-    Mistake("the plain length", "This divides by L to the power alpha. The published form is gentler: (5 + L) / 6.",
+    Mistake("the plain length", "This divides by L to the power alpha. The divisor is ((5 + L) / 6) to that power.",
         {"((5 + L) / 6)": "(1.0 * L)"}),
     Mistake("multiplied", "The sum was multiplied with the penalty; it is divided.",
         {".sum(axis=1) / ((5 + L) / 6)": ".sum(axis=1) * ((5 + L) / 6)"}),
@@ -99,14 +95,14 @@ MISTAKES = (
         {"np.where(ends.any(axis=1), ends.argmax(axis=1) + 1, n)": "ends.argmax(axis=1) + 1"},
         {"np.where(ends.any(axis=1), ends.argmax(axis=1) + 1, n)":
              "np.where(ends.any(axis=1), ends.argmax(axis=1) + 1, 0)"}),
-    Mistake("texts without an end are thrown out", "A text without `end` has a score like any other.",
+    Mistake("texts without an end are excluded", "A text without `end` has a score like any other.",
         {"return np.where(real": "return np.where(ends.any(axis=1), 0, -np.inf) + np.where(real"}),
-    Mistake("the last end", "An `end` that stands behind the first is padding, too.",
+    Mistake("the last end", "An `end` after the first one is padding, too.",
         {"ends.argmax(axis=1) + 1": "n - ends[:, ::-1].argmax(axis=1)"}),
-    Mistake("alpha is missing", "The bracket stands there without its power.", {"** alpha": ""}),
+    Mistake("alpha is missing", "The bracket is used without its power.", {"** alpha": ""}),
     Mistake("five and six exchanged", "Five is added, and six divides.", {"((5 + L) / 6)": "((6 + L) / 5)"}),
-    Mistake("a mean for the sum", "The sum was divided by L as well.", {".sum(axis=1) /": ".sum(axis=1) / L /"}),
-    Mistake("the probability of the text", "The sum was taken out of the logarithm. Asked for is the sum itself.",
+    Mistake("a mean instead of the sum", "The sum was divided by L as well.", {".sum(axis=1) /": ".sum(axis=1) / L /"}),
+    Mistake("the probability of the text", "The exponential of the sum was taken. Use the sum itself.",
         {"np.where(real, log_p, 0).sum(axis=1)": "np.exp(np.where(real, log_p, 0).sum(axis=1))"}),
     Mistake("the last token alone", "Only the last token of each text is here. All of them are added.",
         {"np.where(real, log_p, 0).sum(axis=1)": "log_p[np.arange(len(said)), L - 1]"}),

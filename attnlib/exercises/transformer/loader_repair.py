@@ -1,14 +1,14 @@
-"""It runs, and it is not their model
+"""GPT-2's attention, loaded wrongly
 
 repair · ★★ · 10 min · 04-transformer/8-somebody-elses-weights
 
-Attention of a GPT-2 layer, straight from the file: gain and shift of `ln_1` (d,), C (d, 3 d) and c (3 d,) of
-`c_attn`, W (d, d) and b (d,) of `c_proj`; X is (n, d). It runs without an error, and its output is not that
-of GPT-2. Two lines are
-wrong; repair both.
+Attention of a GPT-2 layer, straight from the file: gain and shift of `ln_1` (d,), C (d, 3 d) and c (3 d,) of `c_attn`,
+W (d, d) and b (d,) of `c_proj`; X is (n, d). The result should be X plus the output of causal attention that reads X
+through the norm. The function runs without an error, and its output is not that of GPT-2. Two lines are wrong; repair
+both.
 
-1. Which lines would also run if they were wrong? Look at what has no shape of its own.
-2. Where does eps stand in a layer norm? In which order does `c_attn` make its three parts?
+1. Which lines would also run if they were wrong? Look at what does not change any shape.
+2. Where is eps added in a layer norm? In which order does `c_attn` make its three parts?
 3. eps belongs to the variance, under the root, and the columns are queries, keys, values.
 
 The first fault moves the scores in the third digit or less and no loss would show it; the second ruins the model. Both
@@ -88,17 +88,17 @@ MISTAKES = (
         {"Q, K, V = np.split": "Q, V, K = np.split"}),
     Mistake("values first", "The columns of C are read as values, keys, queries.",
         {"Q, K, V = np.split": "V, K, Q = np.split"}),
-    Mistake("transposed map", "W is turned. The file stores its maps as (in, out): a vector from the left needs no "
-        "turn.", {"@ W + b": "@ W.T + b"}),
+    Mistake("transposed map", "W is transposed. The file stores its maps as (in, out), so that X W needs no transpose.",
+        {"@ W + b": "@ W.T + b"}),
     Mistake("cut head by head", "The columns were cut into heads before they were cut into three.",
         {"Q, K, V = np.split(N @ C + c, 3, axis=-1)":
              "Q, K, V = (N @ C + c).reshape(n, n_heads, 3, -1).transpose(2, 0, 1, 3).reshape(3, n, d)"}),
     Mistake("the mask is missing", "A token sees what comes later.",
         {"np.where(np.tri(n, dtype=bool), S, -np.inf)": "S"}),
-    Mistake("the mask lies the other way", "A token sees what comes later, and not what came before.",
+    Mistake("the mask is transposed", "A token sees what comes later, and not what came before.",
         {"np.tri(n, dtype=bool)": "np.tri(n, dtype=bool).T"}),
-    Mistake("no way around", "What came in is not in the sum.", {"return X +": "return"}),
-    Mistake("the normed vectors are handed on", "The sum starts from the normed vectors: the stream is lost.",
+    Mistake("no residual connection", "The input is not in the sum.", {"return X +": "return"}),
+    Mistake("the normed vectors in the sum", "The sum starts from the normed vectors: the stream is lost.",
         {"return X +": "return N +"}),
     Mistake("no scale", "The scores are not divided by the root of d_k.", {"/ np.sqrt(len(h))": ""}),
     Mistake("the bias of the output is missing", "b is not added.", {"@ W + b": "@ W"}),

@@ -7,11 +7,11 @@ at a time instead. word (n,) holds the numbers of the bytes; merges (m, 2) are p
 pair in row r becomes the token 256 + r. Two things are wrong; repair both.
 
 1. Take a word in which two pairs can be joined and share a token. Which of them comes first, and why?
-2. What a merge is called in the list, and what its token is called in the vocabulary, are two numbers.
-3. Of all places where a pair of the list stands, the one whose merge was learned first is next.
+2. The row of a merge in the list and the number of its token in the vocabulary are two numbers.
+3. Of all pairs of the word that are in the list, the one whose merge was learned first is next.
 
 Any order ends with tokens of the vocabulary, and they spell the same word. But the model was trained on texts that
-were cut in one way, so for it another cut is nearly another language.
+were cut in one way, so another cut is an input that it has hardly seen.
 """
 
 import numpy as np
@@ -46,7 +46,7 @@ def through_the_list(word, merges):
 
 
 def with_masks(word, merges):
-    """From left to right, for a pair of equals, too: the second of two overlapping finds is taken back."""
+    """From left to right, also for a pair of equal tokens: of two overlapping matches the second is dropped."""
     parts = np.array(word)
     for rank, (left, right) in enumerate(merges):
         i = 0
@@ -71,11 +71,11 @@ def cases(rng):
 GIVEN = ("merges applied in the order of the text", "the row, not the token")
 VARIANTS = (through_the_list, with_masks)
 MISTAKES = (
-    Mistake("merges applied in the order of the text", "The first pair of the text that is in the list was joined. "
-        "The list decides: the pair of lowest rank is next, wherever it stands.",
+    Mistake("merges applied in the order of the text", "The first pair of the text that is in the list was joined. The "
+        "list decides: the pair of lowest rank is next, wherever it is in the text.",
         {"min(places, key=lambda i: ranks[parts[i], parts[i + 1]])": "places[0]"}),
     Mistake("merges applied from the end of the text", "The last pair of the text that is in the list was joined. The "
-        "list decides: the pair of lowest rank is next, wherever it stands.",
+        "list decides: the pair of lowest rank is next, wherever it is in the text.",
         {"min(places, key=lambda i: ranks[parts[i], parts[i + 1]])": "places[-1]"}),
     Mistake("the row, not the token", "A token got the number of its row in the list. The 256 bytes come before it.",
         {"= [256 + ranks": "= [ranks"}),

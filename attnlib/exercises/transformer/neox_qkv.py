@@ -2,17 +2,17 @@
 
 write · ★★ · 10 min · 04-transformer/8-somebody-elses-weights
 
-GPT-NeoX keeps queries, keys and values in one matrix, too, but cut otherwise than GPT-2: C is
-(n_heads · 3 · d_k, d), as `nn.Linear` stores it, and its rows are the queries of head 0, its keys, its values,
-then the three of head 1, and so on. Return W_Q, W_K and W_V as the book has them, each (d, n_heads · d_k),
-the heads side by side.
+GPT-NeoX stores the maps of queries, keys and values in one matrix, in another order than GPT-2: C is (n_heads · 3 ·
+d_k, d), as `nn.Linear` stores it, and its rows are the queries of head 0, its keys, its values, then the three of head
+1, and so on. Return W_Q, W_K and W_V for row vectors, X W_Q and so on: each (d, n_heads · d_k), the heads side by
+side.
 
 1. Which axis of C do the outputs lie along, and which one has to be last in the end?
 2. Give the outputs three axes: the head, which of the three, the number inside the head.
-3. Take one of the three, join the head with the number inside it, and turn the result.
+3. Take one of the three, join the head with the number inside it, and transpose the result.
 
-With the cut of GPT-2 all shapes are right here, too, and the scores are noise. Nothing in the file says which of
-the two it is: one has to read the program that wrote it, or compare.
+Cut as in GPT-2, all shapes are right here, too, and the scores are noise. Nothing in the file shows the order: read
+the program that wrote it, or compare outputs.
 """
 
 import numpy as np
@@ -62,11 +62,11 @@ MISTAKES = (
     Mistake("cut as GPT-2 cuts", "The rows were cut into three blocks, one for all queries. Here each head has its "
         "queries, keys and values together.",
         {"reshape(n_heads, 3, -1, d)": "reshape(3, n_heads, -1, d).swapaxes(0, 1)"}),
-    Mistake("not turned", "The parts are (out, in), as they were stored. The book's maps are (in, out).",
+    Mistake("not transposed", "The parts are (out, in), as they were stored. The maps to return are (in, out).",
         {"reshape(-1, d).T": "reshape(-1, d)"}),
-    Mistake("keys first", "What came out as queries are the keys, and the other way round.",
+    Mistake("keys first", "The queries returned are the keys, and the keys are the queries.",
         {"return W_Q, W_K, W_V": "return W_K, W_Q, W_V"}),
-    Mistake("keys and values exchanged", "What came out as keys are the values, and the other way round.",
+    Mistake("keys and values exchanged", "The keys returned are the values, and the values are the keys.",
         {"return W_Q, W_K, W_V": "return W_Q, W_V, W_K"}),
     Mistake("values first", "The three came out in the order values, keys, queries, or nearly.",
         {"return W_Q, W_K, W_V": "return W_V, W_K, W_Q"}),

@@ -2,13 +2,12 @@
 
 write · ★★ · 10 min · 04-transformer/4-a-gpt-in-one-sitting
 
-The page keeps the k likeliest tokens. Nucleus sampling (top-p) keeps as many as are necessary: the fewest of the
-likeliest tokens that together have probability p or more. s (vocab,) are the scores; the temperature T acts on them
-first. The last token kept and the first one dropped are never equally likely. Return the probabilities (vocab,) to
-draw from, in the order of the vocabulary.
+Nucleus sampling (top-p) draws the next token from as few of the likeliest tokens as together have probability p or
+more. s (vocab,) are the scores, which are divided by the temperature T first. The last token kept and the first one
+dropped are never equally likely. Return the probabilities (vocab,) to draw from, in the order of the vocabulary.
 
-1. Go through the tokens from the likeliest on and add up. When may you stop: before or after the token that
-   reaches p?
+1. Go through the tokens from the likeliest on and add up. When may you stop: before or after the token with which the
+   sum reaches p?
 2. A token stays if the likelier ones together have *less* than p. So the likeliest always stays.
 3. Softmax of s / T; sort; cumulated sum minus the token's own probability; keep where that is below p; put back
    into the order of the vocabulary; divide by what is left.
@@ -79,7 +78,7 @@ MISTAKES = (
     Mistake("a temperature that multiplies", "A temperature above one must make the draw more even; here it makes it "
         "sharper.", {"z = s / T": "z = s * T"}),
     Mistake("no temperature", "These are the probabilities at temperature 1.", {"z = s / T": "z = s"}),
-    Mistake("the temperature comes last", "The nucleus was chosen at temperature 1, and what is left was heated. T "
+    Mistake("the temperature comes last", "The nucleus was chosen at temperature 1, and T acted on what is left. T "
         "acts first.",
         {"z = s / T": "z = s", "return Q / Q.sum()": "Q = np.where(Q > 0, P ** (1 / T), 0); return Q / Q.sum()"}),
     Mistake("not divided by the sum", "What is left must sum to one.", {"return Q / Q.sum()": "return Q"}),
@@ -93,6 +92,6 @@ MISTAKES = (
         {"np.argsort(-P)": "np.argsort(P)"}),
     Mistake("a second softmax", "The probabilities that are left went through a softmax again. They are divided by "
         "their sum.", {"return Q / Q.sum()": "return np.where(Q > 0, np.exp(Q), 0) / np.exp(Q[Q > 0]).sum()"}),
-    Mistake("equal chances", "Inside the nucleus the likelier tokens are still likelier.",
+    Mistake("equal probabilities", "Inside the nucleus the likelier tokens are still likelier.",
         {"Q[kept] = P[kept]": "Q[kept] = 1"}),
 )  # fmt: skip

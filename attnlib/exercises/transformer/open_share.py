@@ -3,15 +3,15 @@
 write · ★★ · 8 min · 04-transformer/11-activations-and-gates
 
 X (b, n, d) is a batch of texts, W (d, h) and c (h,) are the weights and biases of a feed-forward network's hidden
-layer, and its activation function is a ReLU, whose derivative at zero counts as zero. Return an array of h numbers: for
-each hidden unit, the share of the batch's tokens for which the ReLU passes a gradient back to it, whatever the loss is.
+layer, and its activation function is a ReLU, whose derivative at zero counts as zero. Return an array of h numbers:
+for each hidden unit, the share of the batch's tokens for which the derivative of the ReLU is not zero.
 
-1. What does a ReLU hand back to a number that it has set to zero?
-2. Look at the numbers before the bend. Which of them get through?
+1. What is the gradient of a number that the ReLU has set to zero?
+2. Look at the numbers before the ReLU. For which of them is the derivative not zero?
 3. A unit's weights are shared by all tokens of all texts, so take the mean over both axes of tokens.
 
-A unit with the share 0 is dead for this batch. If it is dead for every text of the training, no step will ever wake it,
-unless the layers before it move. GELU or swish would still hand it a gradient, if a small one.
+A unit with the share 0 is dead for this batch. If it is dead for every text of the training, no step changes it any
+more, unless the layers before it change. GELU or swish would still give it a gradient, if a small one.
 """
 
 import numpy as np
@@ -58,21 +58,25 @@ def cases(rng):
 
 VARIANTS = (counted, closed)
 MISTAKES = (
-    Mistake("the silent share", "These are the shares of the tokens that do *not* get through.", {"Z > 0": "Z <= 0"}),
-    Mistake("the bias is forgotten", "The bias moves a unit's numbers before the bend, and can silence it.",
+    Mistake("the silent share", "These are the shares of the tokens for which the derivative *is* zero.",
+        {"Z > 0": "Z <= 0"}),
+    Mistake("the bias is forgotten", "The bias is added to a unit's numbers before the ReLU, and can make all of them "
+        "negative.",
         {"X @ W + c": "X @ W"}),
-    Mistake("the bias is taken away", "The bias is added.", {"X @ W + c": "X @ W - c"}),
-    Mistake("zero gets through", "A number that is exactly zero before the bend has the slope zero, too, by the rule "
-        "of the task.", {"Z > 0": "Z >= 0"}),
-    Mistake("how much gets through", "That is the mean of what gets through. The slope of a ReLU does not depend on "
-        "how large a number is: ask only whether it gets through.", {"(Z > 0).mean": "np.maximum(Z, 0).mean"}),
-    Mistake("the mean before the bend", "That is the mean before the bend.", {"(Z > 0).mean": "Z.mean"}),
-    Mistake("a number, no share", "That is how many tokens get through. Divide by the number of tokens.",
+    Mistake("the bias is subtracted", "The bias is added.", {"X @ W + c": "X @ W - c"}),
+    Mistake("zero counts as positive",
+        "At exactly zero the derivative counts as zero, by the task.", {"Z > 0": "Z >= 0"}),
+    Mistake("the mean of the activations",
+        "That is the mean output. The derivative of a ReLU depends only on the sign of its input, not on its size.",
+        {"(Z > 0).mean": "np.maximum(Z, 0).mean"}),
+    Mistake("the mean before the ReLU", "That is the mean of the inputs of the ReLU.", {"(Z > 0).mean": "Z.mean"}),
+    Mistake("a number, not a share", "That is a number of tokens. Divide by the number of all tokens.",
         {".mean(axis=(0, 1))": ".sum(axis=(0, 1))"}),
     Mistake("one share for each text", "Each text got shares of its own. A unit's weights are shared by all texts.",
         {"axis=(0, 1)": "axis=1"}),
-    Mistake("one share for each place", "Each place got shares of its own. A unit's weights are shared by all places.",
+    Mistake("one share for each position",
+        "Each position got shares of its own. A unit's weights are shared by all positions.",
         {"axis=(0, 1)": "axis=0"}),
-    Mistake("one share for each token", "For each token that is the share of the units that it opens. Asked for is "
-        "one number a unit.", {"axis=(0, 1)": "axis=-1"}),
+    Mistake("one share for each token", "That is, for each token, a share of the units. Return one number for each "
+        "unit.", {"axis=(0, 1)": "axis=-1"}),
 )  # fmt: skip

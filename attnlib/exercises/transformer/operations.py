@@ -4,10 +4,10 @@ write · ★★ · 10 min · 04-transformer/9-what-it-costs
 
 Count the floating-point operations of one training step, forward and backward, for b texts of n tokens: a GPT with
 n_layers blocks of width d, each with 12 d² numbers in its matrices, and a tied table of vocab vectors that makes the
-scores. A multiplication and an addition are two operations. Attention's scores and its average are counted for all
-n by n pairs; norms, biases and the bend are left out. Return the number of operations.
+scores. A multiplication and an addition are two operations. Attention's scores and its average are counted for all n
+by n pairs; norms, biases and the activation function are left out. Return the number of operations.
 
-1. Forward, each token is multiplied with each number of each matrix once. Looking up a vector costs nothing.
+1. Forward, each token is multiplied with each number of each matrix once. Looking up a vector is no multiplication.
 2. In each block each pair of tokens costs 2 d multiply-adds: d for the score, d for the average.
 3. Backward makes two products for each one of forward. Then two operations for each multiply-add.
 
@@ -43,14 +43,14 @@ def cases(rng):
 
 VARIANTS = (one_token_at_a_time, {"return 2 * 3 * b * (maps + mixing)": "return b * (6 * maps + 6 * mixing)"})
 MISTAKES = (
-    Mistake("multiply-adds, not operations", "This counts a multiplication and the addition behind it as one. They "
-        "are two operations.", {"return 2 * 3 * b": "return 3 * b"}),
+    Mistake("multiply-adds, not operations", "This counts a multiplication and its addition as one. They are two "
+        "operations.", {"return 2 * 3 * b": "return 3 * b"}),
     Mistake("forward alone", "The gradients are missing: backward makes two products for each one of forward.",
         {"return 2 * 3 * b": "return 2 * b"}),
-    Mistake("backward as often as forward", "Backward has two products where forward has one: the gradient of what "
-        "came in, and that of the matrix.", {"return 2 * 3 * b": "return 2 * 2 * b"}),
-    Mistake("attention among the tokens is missing", "Scores and average depend on no parameter, and are work all the "
-        "same.", {"(maps + mixing)": "maps"}),
+    Mistake("backward as often as forward", "Backward has two products where forward has one: the gradient of the "
+        "input, and that of the matrix.", {"return 2 * 3 * b": "return 2 * 2 * b"}),
+    Mistake("scores and averages are missing", "Scores and averages have no parameters, but they are operations, too.",
+        {"(maps + mixing)": "maps"}),
     Mistake("scores alone", "Attention multiplies twice for each pair: for the score, and for the average of the "
         "values.", {"n_layers * 2 * n**2": "n_layers * n**2"}),
     Mistake("the table is not multiplied with", "The tied table makes the scores: every token is multiplied with all "
@@ -58,6 +58,7 @@ MISTAKES = (
     Mistake("the table is counted twice", "Looking a vector up is no multiplication: only the scores multiply with "
         "the table.", {"vocab * d": "2 * vocab * d"}),
     Mistake("one text only", "There are b texts.", {"2 * 3 * b *": "2 * 3 *"}),
-    Mistake("texts look at each other", "A token sees its own text alone: the pairs grow with b, not with its square.",
+    Mistake("attention across texts", "A token attends only to its own text: the pairs grow with b, not with its "
+        "square.",
         {"mixing = n_layers * 2 * n**2 * d": "mixing = n_layers * 2 * b * n**2 * d"}),
 )  # fmt: skip

@@ -2,16 +2,15 @@
 
 write · ★★ · 10 min · 04-transformer/4-a-gpt-in-one-sitting
 
-Texts of different lengths stand in one batch: tokens (b, n), where row r has length[r] real tokens and padding
-behind them. S (b, n, vocab) are the scores of a language model at every position. Return the mean loss in nats:
-of each real token that has a token before it, given what stands before it. Every such token counts as much as
-every other.
+A batch holds texts of different lengths: tokens (b, n), where row r has length[r] real tokens and padding after them.
+S (b, n, vocab) are the scores of a language model at every position. Return the mean loss in nats over all real tokens
+of the batch that have a token before them, each predicted from the tokens before it. Every such token counts equally.
 
-1. Which scores were computed without having seen token i? Which is the first token that is judged?
-2. Padding is never a target. As input it does no harm: a causal model has not seen it when it says the real
+1. Which scores were computed without token i as an input? Which is the first token that is a target?
+2. Padding is never a target. As input it has no effect: a causal model has not read it when it predicts the real
    tokens.
-3. Log-softmax of the scores, all positions but the last, read off at the tokens from the second on; keep the
-   targets whose place is below the length; then one mean.
+3. Log-softmax of the scores, all positions but the last, read off at the tokens from the second on; keep the targets
+   whose position is below the length; then one mean.
 
 One mean over all targets, since otherwise a token of a short text would count more than one of a long text.
 """
@@ -56,14 +55,14 @@ def cases(rng):
 
 VARIANTS = (by_loop, {"-said[real].mean()": "-np.sum(said * real) / np.sum(real)"})
 MISTAKES = (
-    Mistake("target not shifted", "The scores at a token were judged by that same token, which they have seen. They "
-        "must be judged by the next one.",
+    Mistake("target not shifted", "The target of the scores at a token was that same token, which the model has read. "
+        "The target is the next one.",
         {"log_P[:, :-1], tokens[:, 1:, None]": "log_P[:, 1:], tokens[:, 1:, None]"},
         {"log_P[:, :-1], tokens[:, 1:, None]": "log_P, tokens[:, :, None]",
          "np.arange(1, S.shape[1])": "np.arange(S.shape[1])"}),
-    Mistake("shifted the other way", "The scores were judged by the token *before* the one they stand at.",
+    Mistake("shifted the other way", "The target was the token *before* the position of the scores.",
         {"log_P[:, :-1], tokens[:, 1:, None]": "log_P[:, 1:], tokens[:, :-1, None]"}),
-    Mistake("padding is counted", "Targets behind the end of a text were counted, too.",
+    Mistake("padding is counted", "Targets after the end of a text were counted, too.",
         {"-said[real].mean()": "-said.mean()"}),
     Mistake("one target of the padding is counted", "Of each text that is padded, the first token of the padding "
         "counts as a target. The last real token is the last target.",
@@ -73,13 +72,14 @@ MISTAKES = (
     Mistake("a mean of means", "Each text has its own mean here, and the means are averaged, so a token of a short "
         "text counts more.",
         {"return -said[real].mean()": "return -(np.sum(said * real, axis=1) / real.sum(axis=1)).mean()"}),
-    Mistake("divided by all places", "The sum is right, but it was divided by all places, padding included.",
+    Mistake("divided by all positions", "The sum is right, but it was divided by the number of all positions, padding "
+        "included.",
         {"return -said[real].mean()": "return -said[real].sum() / real.size"}),
     Mistake("divided by the number of tokens", "A text of length l has l - 1 targets: its first token follows nothing.",
         {"return -said[real].mean()": "return -said[real].sum() / length.sum()"}),
     Mistake("divided by the number of texts", "This is the mean of a text, not of a token.",
         {"return -said[real].mean()": "return -said[real].sum() / len(S)"}),
-    Mistake("a sum", "The mean was asked for; a sum grows with the batch.",
+    Mistake("a sum", "Return the mean; a sum grows with the batch.",
         {"return -said[real].mean()": "return -said[real].sum()"}),
     Mistake("no minus", "A loss is minus the log-probability: small when the model is right.",
         {"return -said[real]": "return said[real]"}),

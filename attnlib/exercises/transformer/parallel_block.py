@@ -1,20 +1,20 @@
-"""Both parts at once
+"""Attention and feed-forward network in parallel
 
 write · ★★ · 10 min · 04-transformer/2-the-block
 
-Some models (GPT-J, PaLM) let both parts of a block read the *same* normed stream and add what both say at
-once. Write it with given weights of attention: X is (n, d), P (n, n) are the weights, M (d, d) is what
-values and output projection make together, and W_1 (d, h), W_2 (h, d) belong to the feed-forward network,
-which has no biases. The norm is layer normalisation without gain and shift, and `eps` stands under the root.
-Return (n, d).
+In some models (GPT-J, PaLM) attention and the feed-forward network of a block read the *same* normed stream, and both
+outputs are added to the stream at once. Write such a block with given attention weights: X is (n, d), P (n, n) are the
+weights, M (d, d) is the product of the value and output projections, and W_1 (d, h), W_2 (h, d) belong to the
+feed-forward network, which has a ReLU and no biases. The norm is layer normalisation without gain and shift, with
+`eps` added under the root. Return (n, d).
 
-1. What does each of the two parts read, and what is added to?
-2. The norm is computed once. The way around starts before it.
-3. Three terms: the stream as it came, what attention says of the normed stream, what the feed-forward
-   network says of the normed stream.
+1. What do attention and the network read, and to what are their outputs added?
+2. The norm is computed once. The residual connection starts before it.
+3. Three terms: the stream itself, the output of attention for the normed stream, and the output of the feed-forward
+   network for the normed stream.
 
-The two parts no longer wait for each other, so their first matrix products can be one large one, which is
-faster; the feed-forward network now works with what attention fetched one block ago.
+The two no longer wait for each other, so their first matrix products can be one large one, which is faster. The
+feed-forward network now reads the output of the attention of the block before.
 """
 
 import numpy as np
@@ -55,29 +55,30 @@ def cases(rng):
 
 VARIANTS = (one_token_at_a_time, {"return X + A + F": "return F + (A + X)"})
 MISTAKES = (
-    Mistake("one after the other", "The feed-forward network read what attention had said. Both read the same normed "
-        "stream.",
+    Mistake("one after another", "The feed-forward network read the stream after attention. Both read the same "
+        "normed stream.",
         {"F =":
              "Z = X + A; Z = Z - Z.mean(axis=-1, keepdims=True); N = Z / np.sqrt((Z**2).mean(axis=-1, keepdims=True) "
              "+ eps); F ="}),
-    Mistake("the normed vector is handed on", "The way around starts behind the norm: the stream itself is lost.",
+    Mistake("the normed vectors in the sum", "The outputs were added to the normed vectors. Add them to the stream "
+        "itself.",
         {"return X +": "return N +"}),
-    Mistake("the residual after the norm", "The sum was normed on its way out. In this block nothing stands on the "
-        "way around.",
+    Mistake("the residual after the norm", "The sum was normed. In this block nothing is applied to the residual "
+        "stream.",
         {"return X + A + F":
              "Y = X + A + F; Y = Y - Y.mean(axis=-1, keepdims=True); return Y / np.sqrt((Y**2).mean(axis=-1, "
              "keepdims=True) + eps)"}),
-    Mistake("no way around", "What came in is not in the sum.", {"return X + A + F": "return A + F"}),
-    Mistake("attention reads the stream itself", "The norm stands before attention, too.", {"P @ N @ M": "P @ X @ M"}),
-    Mistake("the feed-forward network reads the stream itself", "The norm stands before the feed-forward network, too.",
+    Mistake("no residual connection", "The input is not in the sum.", {"return X + A + F": "return A + F"}),
+    Mistake("attention reads the stream itself", "Attention reads through the norm, too.", {"P @ N @ M": "P @ X @ M"}),
+    Mistake("the feed-forward network reads the stream itself", "The feed-forward network reads through the norm, too.",
         {"np.maximum(N @ W_1, 0)": "np.maximum(X @ W_1, 0)"}),
-    Mistake("the feed-forward network reads what attention says", "It reads the normed stream, as attention does.",
+    Mistake("the feed-forward network reads the output of attention", "It reads the normed stream, as attention does.",
         {"np.maximum(N @ W_1, 0)": "np.maximum(A @ W_1, 0)"}),
-    Mistake("no bend", "Negative numbers inside the feed-forward network must become zero.",
+    Mistake("no ReLU", "Negative numbers inside the feed-forward network must become zero.",
         {"np.maximum(N @ W_1, 0)": "N @ W_1"}),
-    Mistake("the bend comes last", "The bend stands between the two matrices, not behind them.",
+    Mistake("the ReLU comes last", "The ReLU is between the two matrices, not after them.",
         {"np.maximum(N @ W_1, 0) @ W_2": "np.maximum(N @ W_1 @ W_2, 0)"}),
-    Mistake("half of what they say", "Both parts were averaged. Their sum is added.",
+    Mistake("half of both outputs", "The two outputs were averaged. Add their sum.",
         {"return X + A + F": "return X + (A + F) / 2"}),
     Mistake("a root mean square", "The mean was not taken away: this is an RMS norm.",
         {"centred = X - X.mean(axis=-1, keepdims=True)": "centred = X"}),

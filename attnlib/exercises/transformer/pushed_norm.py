@@ -1,4 +1,4 @@
-"""A push through the other norm
+"""The derivative of RMS norm in a direction
 
 write · ★★ · 10 min · 04-transformer/12-norms-depth-and-rank
 
@@ -6,12 +6,12 @@ RMS normalisation is applied to each row of X (n, d): the row is divided by the 
 eps). Now change each row a little in the direction of the same row of V (n, d). Return an array (n, d): the derivative
 of each normalised row in that direction. Do not build a matrix for each row.
 
-1. Two things move when x is pushed: x itself, and the root that it is divided by.
-2. A push along x changes nothing behind the norm. So what must be taken from v before it is divided?
-3. Take from v its part along the normed row y, which is y times the mean of y v, and divide by the root.
+1. Two things change with x: x itself, and the root that it is divided by.
+2. A change along x does not change the output of the norm. So what must be subtracted from v before it is divided?
+3. Subtract from v its component along the normed row y, which is y times the mean of y v, and divide by the root.
 
-That is the Jacobian of the page with one term less: the mean is heard, so only the direction of x is lost. Applied to
-a row, it costs two sums and no matrix.
+The Jacobian of layer normalisation has one term more, because that norm also subtracts the mean. Here only the
+direction of x is lost. Applied to a row, the Jacobian costs two sums and no matrix.
 """
 
 import numpy as np
@@ -49,7 +49,7 @@ def of_layer_norm(X, V):
 
 
 def whole_step(X, V):
-    """The difference that a push of full size makes."""
+    """The difference that a change by the whole of V makes."""
     return (X + V) / np.sqrt(((X + V) ** 2).mean(axis=1, keepdims=True)) - X / np.sqrt(
         (X**2).mean(axis=1, keepdims=True)
     )
@@ -67,38 +67,40 @@ def cases(rng):
 
 VARIANTS = (by_quotient, by_matrices)
 MISTAKES = (
-    Mistake("the mean is taken away", "That is layer normalisation, which takes the mean away. RMS normalisation "
-        "leaves it alone.",
+    Mistake("the mean is subtracted", "That is layer normalisation, which subtracts the mean. RMS normalisation does "
+        "not.",
         of_layer_norm,
         {"(V - Y *": "(V - V.mean(axis=1, keepdims=True) - Y *"},
         {"(V - Y * (Y * V).mean(axis=1, keepdims=True))": "(V - V.mean(axis=1, keepdims=True))"}),
-    Mistake("the root does not move", "The root was held fixed. It moves, too, when a row is pushed.",
+    Mistake("the root is held fixed", "The root was held fixed. It changes with the row, too.",
         {"return (V - Y * (Y * V).mean(axis=1, keepdims=True)) / size": "return V / size"}),
-    Mistake("not divided", "What is left of the push is divided by the size of the row, as the row was.",
+    Mistake("not divided", "The change must be divided by the root mean square of the row, as the row was.",
         {"keepdims=True)) / size": "keepdims=True))"}),
-    Mistake("the sum for the mean", "The part along the row was taken with a sum where a mean belongs.",
+    Mistake("a sum instead of the mean", "The component along the row was computed with a sum instead of a mean.",
         {"(Y * V).mean(axis=1, keepdims=True)": "(Y * V).sum(axis=1, keepdims=True)"}),
-    Mistake("the row as it came", "The part along the row was taken with the row as it came, not with the normed one.",
+    Mistake("the row before the norm",
+        "The component along the row was computed with the row before the norm, not with the normed one.",
         {"Y * (Y * V).mean": "X * (X * V).mean"}, {"Y * (Y * V).mean": "X * (Y * V).mean"}),
-    Mistake("added", "The part along the row must be taken away. It was added.", {"(V - Y *": "(V + Y *"}),
-    Mistake("divided twice", "What is left of the push is divided by the size of the row once.",
+    Mistake("added", "The component along the row must be subtracted. It was added.", {"(V - Y *": "(V + Y *"}),
+    Mistake("divided twice", "The change is divided by the root mean square of the row once.",
         {"keepdims=True)) / size": "keepdims=True)) / size**2"}),
-    Mistake("multiplied with the size", "A longer row turns less by the same push, so the size divides.",
+    Mistake("multiplied instead of divided", "The same change turns a longer row less: divide by the root mean square.",
         {"keepdims=True)) / size": "keepdims=True)) * size"}),
-    Mistake("the length for the size", "The row is divided by the root of its mean square, not by its length.",
+    Mistake("the length instead of the root mean square",
+        "The row is divided by the root of its mean square, not by its length.",
         {"(X**2).mean(": "(X**2).sum("}),
-    Mistake("the push itself is forgotten", "Only the change of the root is here. The row itself moves, too.",
+    Mistake("only the change of the root", "This has only the change of the root. The row itself changes, too.",
         {"(V - Y *": "(0 * V - Y *"}),
-    Mistake("twice the part along the row", "The square brings a 2, and the root takes it away again.",
+    Mistake("twice the component along the row", "The square brings a 2, and the root takes it away again.",
         {"(V - Y *": "(V - 2 * Y *"}),
-    Mistake("half the part along the row", "The root brings a half, and the square takes it away again.",
+    Mistake("half the component along the row", "The root brings a half, and the square takes it away again.",
         {"(V - Y *": "(V - 0.5 * Y *"}),
-    Mistake("the normed row", "That is where the row is behind the norm, not where it moves.",
+    Mistake("the normed row", "That is the normed row. Return its derivative.",
         {"return (V - Y * (Y * V).mean(axis=1, keepdims=True)) / size": "return Y"}),
-    Mistake("the normed row was added", "That is the row after a push. Asked for is the direction alone.",
+    Mistake("the normed row was added", "That is the normed row after a change. Return only the derivative.",
         {"return (V -": "return Y + (V -"}),
-    Mistake("the push, normed", "The push does not go through the norm by itself: the row does, and it is moved by "
-        "the push.", lambda X, V: V / np.sqrt((V**2).mean(axis=1, keepdims=True))),
-    Mistake("a whole step", "That is the difference that the whole of V makes. A derivative is for a push as small as "
-        "you like.", whole_step),
+    Mistake("the norm of V", "The norm is not applied to V. It is applied to the row, which changes along V.",
+        lambda X, V: V / np.sqrt((V**2).mean(axis=1, keepdims=True))),
+    Mistake("a whole step", "That is the difference that the whole of V makes. A derivative is the limit of small "
+        "changes.", whole_step),
 )  # fmt: skip

@@ -2,8 +2,9 @@
 
 predict · ★★ · 8 min · 04-transformer/8-somebody-elses-weights
 
-Of a file with GPT-2's names you know two shapes, wte (50257, 1280) and wpe (1024, 1280), and that the last
-layer is called h.35. How many parameters has the model? Count all of them: tables, maps, biases and norms.
+Of a model file with GPT-2's architecture and names you know two shapes, wte (50257, 1280) and wpe (1024, 1280), and
+that the last layer is called h.35. How many parameters has the model? Count all of them: tables, maps, biases and
+norms.
 
 1. How many layers are there, if they are counted from 0?
 2. A layer has 12 d² numbers in its maps; then come the biases of the four maps and the two norms.
@@ -26,7 +27,7 @@ WITHIN = 0.5
 MISTAKES = (
     Mistake("the table twice", "The scores were given a table of their own. In GPT-2 they use that of the tokens.",
         2 * V * D + N * D + L * (12 * D**2 + 13 * D) + 2 * D),
-    Mistake("the last norm is missing", "Behind the last layer stands one more norm, with a gain and a shift.",
+    Mistake("the last norm is missing", "After the last layer comes one more norm, with a gain and a shift.",
         V * D + N * D + L * (12 * D**2 + 13 * D)),
     Mistake("a layer too few", "Layers are counted from 0, so the one called 35 is the thirty-sixth.",
         V * D + N * D + (L - 1) * (12 * D**2 + 13 * D) + 2 * D),
@@ -36,8 +37,8 @@ MISTAKES = (
         V * D + N * D + L * (12 * D**2 + 9 * D) + 2 * D),
     Mistake("no biases", "The biases of the maps are missing, 9 d in each layer.",
         V * D + N * D + L * (12 * D**2 + 4 * D) + 2 * D),
-    Mistake("no places", "The table of the places is missing.", V * D + L * (12 * D**2 + 13 * D) + 2 * D),
-    Mistake("no tables", "The tables of tokens and places are missing.", L * (12 * D**2 + 13 * D) + 2 * D),
+    Mistake("no table of positions", "The table of positions is missing.", V * D + L * (12 * D**2 + 13 * D) + 2 * D),
+    Mistake("no tables", "The tables of tokens and positions are missing.", L * (12 * D**2 + 13 * D) + 2 * D),
     Mistake("attention alone", "A layer has two thirds of its maps in the feed-forward network.",
         V * D + N * D + L * (4 * D**2 + 8 * D) + 2 * D),
 )  # fmt: skip

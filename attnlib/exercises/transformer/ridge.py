@@ -1,18 +1,18 @@
-"""When does arithmetic take over?
+"""When does arithmetic take longer than memory?
 
 write · ★★ · 8 min · 04-transformer/9-what-it-costs
 
 A machine makes `flops` floating-point operations a second and reads `bandwidth` bytes a second from its memory; a
 number takes `bytes_each` bytes. m tokens are multiplied with one large matrix, whose numbers are read once for all of
 them; reading the tokens themselves may be neglected. For how many tokens m does the arithmetic take as long as the
-reading? Return m, which need not be whole.
+reading? Return m, which need not be whole. (A multiplication and an addition are two operations.)
 
 1. For one number of the matrix: how long does it take to be read? How long do its m multiply-adds take?
 2. A multiply-add is two operations.
 3. Set bytes_each / bandwidth equal to 2 m / flops.
 
-Below this number a machine waits for its memory, and more tokens are free. It is why a server answers many people at
-once, and why a text is read so much faster than it is written.
+Below this number a machine waits for its memory, and more tokens take no more time. So a server computes many requests
+at once, and a prompt is read much faster than a text is generated.
 """
 
 from attnlib.exercises.engine.model import Mistake
@@ -41,11 +41,11 @@ def cases(rng):
 
 VARIANTS = (by_times, {"flops * bytes_each / (2 * bandwidth)": "(flops / 2) / (bandwidth / bytes_each)"})
 MISTAKES = (
-    Mistake("two in the wrong place", "The two operations make the arithmetic longer, so fewer tokens are enough.",
+    Mistake("the two on the wrong side", "The two operations make the arithmetic longer, so fewer tokens are enough.",
         {"/ (2 * bandwidth)": "* 2 / bandwidth"}),
     Mistake("a multiply-add is one operation", "Each number costs a multiplication and an addition for each token: "
         "two operations.", {"/ (2 * bandwidth)": "/ bandwidth"}),
-    Mistake("a number takes one byte", "What comes each second are bytes; a number takes bytes_each of them.",
+    Mistake("a number takes one byte", "`bandwidth` is in bytes; a number takes bytes_each of them.",
         {"flops * bytes_each": "flops"}),
     Mistake("more bytes, fewer tokens", "A number of more bytes takes longer to be read, so more tokens can be "
         "multiplied meanwhile.", {"flops * bytes_each / (2 * bandwidth)": "flops / (2 * bandwidth * bytes_each)"}),

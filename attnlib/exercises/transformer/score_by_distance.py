@@ -1,16 +1,17 @@
-"""What a head hears at which distance
+"""The score at each distance
 
 write · ★★ · 12 min · 04-transformer/3-where-am-i
 
-q (d,) and k (d,) are a query and a key before they are turned; neighbours make pairs, the base is 10,000. Return
-(far + 1,): the scores, not scaled, of the query with such a key that stands 0, 1, ..., far places before it.
+Rotary positions rotate the pair of numbers 2i and 2i + 1 of a vector at position t by the angle t · 10000^(-2i/d),
+counterclockwise. q (d,) and k (d,) are a query and a key before the rotation. Return (far + 1,): the dot products, not
+divided by √d, of the rotated query with the rotated key, if the key is 0, 1, ..., far positions before the query.
 
-1. The score depends on the distance alone. So where may you put the query, and where the key?
-2. With the key at place 0 nothing of it is turned, and the query stands at the place that is the distance.
-3. Turn q by 0, 1, ..., far places, and take the product of each with k.
+1. The score depends on the distance alone. Which positions may you choose for the query and the key?
+2. With the key at position 0 it is not rotated, and the position of the query is the distance.
+3. Rotate q to the positions 0, 1, ..., far, and take the dot product of each with k.
 
-For every pair this is a cosine of the distance, with an amplitude and a shift of its own: how much of the two vectors
-lies in the pair, and by how much one is ahead of the other. A head has d/2 of them to build its curve from.
+For every pair this is a cosine of the distance, with an amplitude and a shift of its own: the amplitude is the product
+of the lengths of the two pairs, the shift the angle between them. The score is a sum of d/2 such cosines.
 """
 
 import numpy as np
@@ -50,34 +51,34 @@ def waves(q, k, far):
 
 def cases(rng):
     return {
-        "two hands": (*drawn(rng, 4, 4), 4),
-        "one hand": (*drawn(rng, 2, 2), 3),
-        "eight hands, far": (*drawn(rng, 16, 16), 200),
+        "two pairs": (*drawn(rng, 4, 4), 4),
+        "one pair": (*drawn(rng, 2, 2), 3),
+        "eight pairs, far": (*drawn(rng, 16, 16), 200),
         "all sizes equal": (*drawn(rng, 4, 4), 3),
     }
 
 
 VARIANTS = (both_turned, waves)
 MISTAKES = (
-    Mistake("the key ahead", "These are the scores with keys *after* the query. The key stands before it.",
+    Mistake("the key after the query", "These are the scores with keys *after* the query. The key comes before it.",
         {"cos, sin = np.cos(angles), np.sin(angles)": "cos, sin = np.cos(angles), -np.sin(angles)"}),
-    Mistake("only cosines", "The sines are missing: a key ahead would score like a key before.",
+    Mistake("only cosines", "The sines are missing: a key after the query would score like a key before it.",
         {"(a * cos - b * sin) @ k[0::2] + (a * sin + b * cos)": "(a * cos) @ k[0::2] + (b * cos)"}),
-    Mistake("the exponent without its 2", "The hands slow down half as fast as they should: the exponent is 2i/d.",
+    Mistake("the exponent without its 2", "The frequencies fall half as fast as they should: the exponent is 2i/d.",
         {"np.arange(0, d, 2) / d": "np.arange(0, d, 2) / 2 / d"}),
-    Mistake("the exponent doubled", "The hands slow down twice as fast as they should: the exponent is 2i/d.",
+    Mistake("the exponent doubled", "The frequencies fall twice as fast as they should: the exponent is 2i/d.",
         {"np.arange(0, d, 2) / d": "2 * np.arange(0, d, 2) / d"}),
-    Mistake("halves are the pairs", "Number i was paired with i + d/2. Here neighbours make pairs.",
+    Mistake("halves are the pairs", "Number i was paired with i + d/2. Here the pairs are neighbours.",
         {"a, b = q[0::2], q[1::2]": "a, b = q[: d // 2], q[d // 2 :]",
          "@ k[0::2]": "@ k[: d // 2]",
          "@ k[1::2]": "@ k[d // 2 :]"}),
-    Mistake("the first distance is 1", "The first score is that of a key at the query's own place.",
+    Mistake("the first distance is 1", "The first score is that of a key at the query's own position.",
         {"np.arange(far + 1)[:, None]": "np.arange(1, far + 2)[:, None]"}),
-    Mistake("scaled", "The scores were divided by the root of d. They are wanted as they are.",
+    Mistake("scaled", "The scores were divided by the root of d. Return them undivided.",
         {"return (a * cos - b * sin) @ k[0::2] + (a * sin + b * cos) @ k[1::2]":
              "return ((a * cos - b * sin) @ k[0::2] + (a * sin + b * cos) @ k[1::2]) / np.sqrt(d)"}),
-    Mistake("both turned alike", "Query and key were turned to the same place, so no distance is left.",
+    Mistake("both at the same position", "Query and key were rotated to the same position, so their distance is 0.",
         {"return (a * cos - b * sin) @ k[0::2] + (a * sin + b * cos) @ k[1::2]": "return 0 * angles[:, 0] + q @ k"}),
-    Mistake("twice the distance", "Query and key were turned away from each other, so that the distance counts twice.",
+    Mistake("twice the distance", "Query and key were rotated in opposite directions, so the distance counts twice.",
         {"np.arange(far + 1)[:, None]": "2 * np.arange(far + 1)[:, None]"}),
 )  # fmt: skip

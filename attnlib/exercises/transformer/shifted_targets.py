@@ -1,4 +1,4 @@
-"""What is predicted where
+"""Shifted inputs and targets
 
 write · ★★ · 12 min · 04-transformer/1-from-text-to-vectors
 
@@ -68,7 +68,7 @@ VARIANTS = (text_by_text, written_into)
 MISTAKES = (
     Mistake("target not shifted", "Each position must predict the token that it has just read. The target is the token "
         "after it.", {"return inputs, targets": "return inputs, np.where(targets == -1, -1, inputs)"}),
-    Mistake("shifted twice", "The target is two tokens on. It is the next one.",
+    Mistake("shifted twice", "The target is two tokens later. It is the next one.",
         {"return inputs, targets":
              "targets[:, :-1] = targets[:, 1:].copy(); targets[:, -1] = -1; return inputs, targets"}),
     Mistake("no stop token", "The end is never a target, so the model never learns to predict it.",

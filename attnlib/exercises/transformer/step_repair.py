@@ -1,17 +1,18 @@
-"""A step that is too slow on paper
+"""The time of one step of generation
 
 repair · ★★ · 8 min · 04-transformer/9-what-it-costs
 
-This is meant to be the time of one step of generation, if nothing were slower than the memory: b texts, each with
-`read` tokens in its cache, get one more token each. Each parameter and each cached number takes two bytes, and
-`bandwidth` bytes come each second. It says far too much for a large b, and too little for a long text. Repair both.
+This is meant to be the time of one step of generation that is limited by memory alone: b texts, each with `read`
+tokens in its cache of keys and values, get one more token each. The parameters and the caches are read once. Each
+number takes two bytes, and `bandwidth` bytes are read per second. The result is far too large for a large b, and too
+small for a long text. Repair both.
 
-1. Which numbers do the b texts share, and which has each text for itself?
-2. The matrices come once for all texts of the step.
+1. Which numbers do the b texts share, and which does each text have for itself?
+2. The matrices are read once for all texts of the step.
 3. In each layer a token has left a key and a value.
 
-The first fault hides why batches are used: the parameters are read once, however many texts there are. The second hides
-why they end somewhere: each text brings its own cache.
+The first fault hides why batches are used: the parameters are read once, however many texts there are. The second
+hides what limits their size: each text has a cache of its own.
 """
 
 from attnlib.exercises.engine.model import Mistake
@@ -42,14 +43,15 @@ def cases(rng):
     }
 
 
-GIVEN = ("each text brings the parameters", "keys alone")
+GIVEN = ("the parameters read once for each text", "keys alone")
 VARIANTS = (
     number_by_number,
     {"(parameters + b * cache) / bandwidth": "parameters / bandwidth + b * (cache / bandwidth)"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("each text brings the parameters", "The parameters were brought once for each text. All texts of a step "
-        "share them.", {"(parameters + b * cache)": "b * (parameters + cache)"}),
+    Mistake("the parameters read once for each text",
+        "The parameters were read once for each text. All texts of a step share them.",
+        {"(parameters + b * cache)": "b * (parameters + cache)"}),
     Mistake("keys alone", "Of each token a key and a value are kept, and each number takes two bytes: that makes four.",
         {"cache = 2 * n_layers * 2 * kv_width": "cache = 2 * n_layers * kv_width"}),
     Mistake("one cache for all", "Each text has a cache of its own.",
@@ -57,5 +59,5 @@ MISTAKES = (
     Mistake("one layer only", "Every layer has keys and values.", {"cache = 2 * n_layers * 2 *": "cache = 2 * 2 *"}),
     Mistake("bytes forgotten for the parameters", "Each parameter takes two bytes.",
         {"parameters = 2 * n_parameters": "parameters = n_parameters"}),
-    Mistake("upside down", "Bytes divided by bytes a second are seconds.", {"/ bandwidth": "* bandwidth"}),
+    Mistake("the ratio upside down", "Bytes divided by bytes a second are seconds.", {"/ bandwidth": "* bandwidth"}),
 )  # fmt: skip

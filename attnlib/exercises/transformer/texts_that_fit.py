@@ -10,8 +10,8 @@ are in its memory. For how many texts of 8,192 tokens is there room for the cach
 2. One token leaves, in each layer, a key and a value for each head of keys and values.
 3. Multiply for one text; divide what is free by it, and round down.
 
-Heads that share keys and values were invented for this division: with 32 heads of keys and values a quarter as many
-texts would fit, and each step would bring four times as many bytes of cache to the arithmetic.
+Heads share keys and values for this reason: with 32 heads of keys and values a quarter as many texts would fit, and
+each step would read four times as many bytes of cache.
 """
 
 from attnlib.exercises.engine.model import Mistake
@@ -26,13 +26,14 @@ def answer():
 
 WITHIN = 0.5
 MISTAKES = (
-    Mistake("heads of queries", "Queries are asked once and not kept. Count the heads of keys and values.",
+    Mistake("heads of queries", "Queries are used once and not kept. Count the heads of keys and values.",
         (MEMORY - BYTES * PARAMETERS) // (2 * LAYERS * HEADS * WIDTH * TOKENS * BYTES)),
     Mistake("half a cache", "A token leaves a key *and* a value, of two bytes a number. This is the count without one "
         "of these twos.", (MEMORY - BYTES * PARAMETERS) // (LAYERS * KV_HEADS * WIDTH * TOKENS * BYTES)),
     Mistake("one layer only", "Every layer keeps its own keys and values.",
         (MEMORY - BYTES * PARAMETERS) // (2 * KV_HEADS * WIDTH * TOKENS * BYTES)),
-    Mistake("the parameters take no room", "The parameters are in the same memory: they leave less than 80 GB free.",
+    Mistake("the memory of the parameters is forgotten",
+        "The parameters are in the same memory: they leave less than 80 GB free.",
         MEMORY // (2 * LAYERS * KV_HEADS * WIDTH * TOKENS * BYTES)),
     Mistake("a byte for each parameter", "Two bytes for each of 8 billion parameters are 16 GB.",
         (MEMORY - PARAMETERS) // (2 * LAYERS * KV_HEADS * WIDTH * TOKENS * BYTES)),

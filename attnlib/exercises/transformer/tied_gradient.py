@@ -3,10 +3,10 @@
 write · ★★★ · 15 min · 04-transformer/1-from-text-to-vectors
 
 A model without blocks: the rows X = E[tokens] of the table E (V, d), logits Z = X Eᵀ with the same table, a softmax,
-and the mean cross-entropy with targets (n,). Return the gradient of this loss in E, (V, d).
+and the mean cross-entropy with targets (n,). Return the gradient of this loss by E, (V, d).
 
-1. The gradient in the logits is (P - onehot(targets)) / n. In which two ways does E enter Z?
-2. As unembedding E gets dZᵀ X. As embedding, row t gets what arrives at the places whose token is t.
+1. The gradient by the logits is (P - onehot(targets)) / n. In which two ways does E enter Z?
+2. As unembedding E gets dZᵀ X. As embedding, row t gets the gradients of the positions whose token is t.
 3. A token may occur twice, and then its row gets two gradients. `dE[tokens] += ...` writes only one of them.
 
 Every row gets a gradient here, also those of tokens that do not occur: as unembedding they were all compared. In an
@@ -66,13 +66,13 @@ def cases(rng):
 VARIANTS = (with_one_hot, place_by_place)
 MISTAKES = (
     Mistake("a token that occurs twice gets one gradient", "Assigning to the same row twice keeps one of both. The "
-        "gradients of all its places are added.", {"np.add.at(dE, tokens, dZ @ E)": "dE[tokens] += dZ @ E"}),
+        "gradients of all its positions are added.", {"np.add.at(dE, tokens, dZ @ E)": "dE[tokens] += dZ @ E"}),
     Mistake("as embedding only", "The table is used again for the logits, and its gradient has a second part.",
         {"dE = dZ.T @ X": "dE = np.zeros_like(E)"}),
     Mistake("as unembedding only", "The table was also looked up, and its gradient has a second part.",
         {"np.add.at(dE, tokens, dZ @ E)": ""}),
     Mistake("the sum, not the mean", "The loss is the mean over the n tokens.", {"/ n": ""}),
-    Mistake("the target was not taken away", "The gradient in the logits is P minus one at the target.",
+    Mistake("the target was not subtracted", "The gradient by the logits is P minus one at the target, divided by n.",
         {"P - np.eye(len(E))[targets]": "P"}),
     Mistake("the sign is turned", "It is P minus one at the target, not the other way round.",
         {"(P - np.eye(len(E))[targets]) / n": "(np.eye(len(E))[targets] - P) / n"}),

@@ -2,16 +2,16 @@
 
 write · ★★ · 12 min · 04-transformer/8-somebody-elses-weights
 
-A published Llama turns the coordinates 2i and 2i + 1 of each head as a pair; the program that shall run it
-turns i and i + d_k/2. The angles are the same. W_Q, W_K and W_V are (d, n_heads · d_k), made for the first
-program. Return the three for the second, such that every output stays what it was.
+A published Llama rotates the coordinates 2i and 2i + 1 of each head as a pair; the program that shall run it rotates i
+and i + d_k/2. The angles are the same. W_Q, W_K and W_V are (d, n_heads · d_k), made for the first program. Return the
+three for the second, so that every output of attention stays the same.
 
-1. A score is a sum over the coordinates of a head. May they stand in another order?
-2. Only what the rotation touches has to move, and each head's coordinates stay inside the head.
+1. A score is a sum over the coordinates of a head. May they be in another order?
+2. Only what is rotated must be reordered, and each head's coordinates stay inside the head.
 3. Put the even columns of each head first, then its odd ones: in W_Q and in W_K.
 
-Loaded without this, such a file has all its shapes right and writes nonsense. The values are not turned, so
-moving them would have to be undone in W_O.
+Loaded without this, such a file has all its shapes right and writes nonsense. The values are not rotated, so
+reordering them would have to be undone in W_O.
 """
 
 import numpy as np
@@ -59,13 +59,13 @@ def cases(rng):
 RETURNS = ("W_Q", "W_K", "W_V")
 VARIANTS = (head_after_head, by_a_matrix)
 MISTAKES = (
-    Mistake("rotation applied to values", "The values were moved, too. They are not turned, and W_O expects them "
-        "where they were.", {"W_K[:, order], W_V": "W_K[:, order], W_V[:, order]"}),
+    Mistake("the values reordered", "The values were reordered, too. They are not rotated, and W_O expects them "
+        "in their old order.", {"W_K[:, order], W_V": "W_K[:, order], W_V[:, order]"}),
     Mistake("queries alone", "The keys stayed as they were, so a score multiplies coordinates that do not belong "
         "together.", {"W_K[:, order], W_V": "W_K, W_V"}),
     Mistake("keys alone", "The queries stayed as they were, so a score multiplies coordinates that do not belong "
         "together.", {"return W_Q[:, order]": "return W_Q"}),
-    Mistake("the way back", "This is the order that leads from halves to neighbours.",
+    Mistake("the inverse order", "This order leads from halves to neighbours.",
         {"reshape(n_heads, -1, 2).swapaxes(1, 2)": "reshape(n_heads, 2, -1).swapaxes(1, 2)"}),
     Mistake("odd ones first", "The odd columns came first. The first of each pair has to be in the first half.",
         {"reshape(n_heads, -1, 2).swapaxes(1, 2)": "reshape(n_heads, -1, 2)[..., ::-1].swapaxes(1, 2)"}),

@@ -1,15 +1,15 @@
-"""Llama's pairs
+"""Rotary positions in Llama's layout
 
 write · ★★ · 10 min · 04-transformer/3-where-am-i
 
-In the Hugging Face form of Llama's parameters number i of a head makes a pair (a, b) with number i + d/2, for i = 0,
-1, ..., d/2 - 1. Rotary positions turn this pair by the angle of its position times 10,000^(-2i/d), as the point (a, b)
-of a plane, counterclockwise. Turn X (n, d), whose rows have the given positions (n,), in this layout; return (n, d) in
-this layout.
+Rotary positions rotate pairs of numbers. In the Hugging Face layout of Llama, the numbers i and i + d/2 of a vector of
+d numbers are the pair (a, b), for i = 0, 1, ..., d/2 - 1. At position t this pair is rotated, as a point of the plane,
+counterclockwise by the angle t · 10,000^(-2i/d). X (n, d) holds one vector per row, and positions (n,) the position of
+each row. Return (n, d): each row with all its pairs rotated, in the same layout.
 
 1. Which slices are the first numbers of all pairs, and which the second?
-2. The speeds are those of the page: pair i has the exponent 2i/d, wherever its two numbers are.
-3. Turn each pair as on the page, and put the first numbers back before the second ones.
+2. Pair i has the exponent 2i/d, wherever its two numbers are.
+3. (a, b) becomes (a cos - b sin, a sin + b cos). Put all first numbers before all second ones.
 
 Parameters that were trained in one layout can be used in the other if the columns of W_Q and W_K are put in
 another order, each pair's two next to each other. W_V stays as it is.
@@ -59,26 +59,26 @@ def cases(rng):
 
 VARIANTS = (through_neighbours, two_products)
 MISTAKES = (
-    Mistake("neighbours are the pairs", "Neighbours were turned together. In this layout i goes with i + d/2.",
+    Mistake("neighbours are the pairs", "Neighbours were rotated as pairs. In this layout i and i + d/2 are a pair.",
         {"a, b = X[:, :half], X[:, half:]": "a, b = X[:, 0::2], X[:, 1::2]",
          "np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=1)":
              "np.stack([a * cos - b * sin, a * sin + b * cos], axis=2).reshape(X.shape)"}),
-    Mistake("written as neighbours", "The pairs are right, but the results were put side by side. They belong where "
-        "the pairs came from.",
+    Mistake("written as neighbours", "The pairs are right, but the results were put side by side. They belong at i and "
+        "i + d/2.",
         {"np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=1)":
              "np.stack([a * cos - b * sin, a * sin + b * cos], axis=2).reshape(X.shape)"}),
-    Mistake("turned back", "The hands turn the wrong way round.",
+    Mistake("rotated the other way", "The angles have the wrong sign: the rotation is counterclockwise.",
         {"cos, sin = np.cos(angles), np.sin(angles)": "cos, sin = np.cos(angles), -np.sin(angles)"}),
-    Mistake("the exponent without its 2", "The hands slow down half as fast as they should: the exponent is 2i/d, "
-        "which is i over the number of hands.", {"np.arange(half) / half": "np.arange(half) / (2 * half)"}),
-    Mistake("the exponent doubled", "The hands slow down twice as fast as they should: the exponent is 2i/d, which is "
-        "i over the number of hands.", {"np.arange(half) / half": "2 * np.arange(half) / half"}),
-    Mistake("the number of the row", "Each row was turned by its number. It stands at its place, which is given.",
+    Mistake("the exponent without its 2", "The frequencies fall half as fast as they should: the exponent is 2i/d, "
+        "which is i over the number of pairs.", {"np.arange(half) / half": "np.arange(half) / (2 * half)"}),
+    Mistake("the exponent doubled", "The frequencies fall twice as fast as they should: the exponent is 2i/d, which is "
+        "i over the number of pairs.", {"np.arange(half) / half": "2 * np.arange(half) / half"}),
+    Mistake("the number of the row", "Each row was rotated by its index. Its position is given.",
         {"positions[:, None] *": "np.arange(len(X))[:, None] *"}),
-    Mistake("a reflection", "One sign is wrong: the pair is mirrored, not turned.",
+    Mistake("a reflection", "One sign is wrong: the pair is mirrored, not rotated.",
         {"a * cos - b * sin": "a * cos + b * sin"}),
     Mistake("the halves exchanged", "The first numbers of the pairs come first.",
         {"[a * cos - b * sin, a * sin + b * cos]": "[a * sin + b * cos, a * cos - b * sin]"}),
-    Mistake("all hands at one speed", "Every hand turns at the same speed. Each has its own, which falls with its "
+    Mistake("one frequency for all pairs", "All pairs have the same frequency. Each has its own, which falls with its "
         "number.", {"10_000.0 ** (-np.arange(half) / half)": "np.ones(half)"}),
 )  # fmt: skip

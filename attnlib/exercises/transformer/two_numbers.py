@@ -29,9 +29,9 @@ def answer():
 
 
 MISTAKES = (
-    Mistake("one", "The larger number may stand first or second, and that is kept.", 1),
-    Mistake("four", "The mean of what comes out is zero, so both cannot have the same sign.", 4),
+    Mistake("one", "The larger number may come first or second, and the norm keeps that.", 1),
+    Mistake("four", "The mean of the output is zero, so both cannot have the same sign.", 4),
     Mistake("three", "Two equal numbers would give zeros, but the two are different.", 3),
-    Mistake("as many as there are vectors", "Multiplying by a number, or adding one, changes nothing behind the norm. "
-        "Try two pairs.", 1000),
+    Mistake("as many as there are vectors", "Multiplying by a number, or adding one, does not change the output. Try "
+        "two pairs.", 1000),
 )  # fmt: skip
