@@ -6,12 +6,13 @@ decides where that is used, and how large the letters can be.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from html import escape, unescape
 from itertools import groupby
 
 PRINTED = re.compile(
-    r'(<div class="output (?:stream|text_plain)[^>]*><div class="highlight"><pre)>(?:<span></span>)?([^<]*)(?=</pre>)'
+    r'(<div class="output (?:stream|text_plain)[^>]*><div class="highlight"><pre)>'
+    r"(?:<span></span>)?([^<]*)(?=</pre>)"
 )
 HIDDEN = re.compile(r'<span class="(?:gap|flows)">[^<]*</span>')
 GAP = re.compile(r"\S {2,}(?=\S)")
@@ -58,8 +59,9 @@ def kind_of(line: str) -> str:
     return "words" if len(line) > LONG and gaps <= (1 if SENTENCE.search(line) else 0) else "rows"
 
 
-def closed(rows: list[str]) -> Iterator[str]:
+def closed(lines: Iterable[str]) -> Iterator[str]:
     """Rows of a table; of each gap between two columns that goes through all rows, the surplus is marked."""
+    rows = list(lines)
     wide = max(map(len, rows))
     surplus = surplus_columns(rows, kept=2)
     if wide - len(surplus) > FITS:
@@ -101,3 +103,14 @@ def flowing(line: str) -> str:
 
 def escaped(text: str) -> str:
     return escape(text, quote=False)
+
+
+def flowing_each(lines: Iterable[str]) -> Iterator[str]:
+    return map(flowing, lines)
+
+
+MARKED: dict[str, Callable[[Iterable[str]], Iterator[str]]] = {
+    "blank": iter,
+    "rows": closed,
+    "words": flowing_each,
+}
