@@ -24,7 +24,8 @@ FITS = 65  # characters of the narrow font in the width of a phone
 def narrowed(html: str) -> str:
     """A page whose printed outputs can be shown narrow.
 
-    >>> narrowed('<div class="output stream"><div class="highlight"><pre>a     1\\nb     2\\n</pre>').partition("<pre")[2]
+    >>> page = '<div class="output stream"><div class="highlight"><pre>a     1\\nb     2\\n</pre>'
+    >>> narrowed(page).partition("<pre")[2]
     ' style="--letters:4">a  <span class="gap">   </span>1\\nb  <span class="gap">   </span>2\\n</pre>'
     """
     return PRINTED.sub(lambda found: found[1] + shown(unescape(found[2])), html)
@@ -39,12 +40,10 @@ def shown(text: str) -> str:
 
 def marked(text: str) -> str:
     """A printed text as HTML, its surplus blanks and its lines of words marked."""
-    parts = []
-    for kind, lines in groupby(text.split("\n"), key=kind_of):
-        parts.extend(
-            closed(list(lines)) if kind == "rows" else map(flowing if kind == "words" else escaped, lines)
-        )
-    return "\n".join(parts)
+    lines: list[str] = []
+    for kind, alike in groupby(text.split("\n"), key=kind_of):
+        lines += MARKED[kind](alike)
+    return "\n".join(lines)
 
 
 def kind_of(line: str) -> str:
