@@ -142,6 +142,10 @@ def test_from_the_disk_on_a_phone_it_equals_python_and_odd_texts_get_a_sentence(
         }.items():
             page.locator("textarea").fill(text)
             says(page, sentence)
+        page.locator("textarea").evaluate(
+            "area => { area.value = 'a\\ud83d'; area.dispatchEvent(new Event('input')); }"
+        )
+        says(page, "half a character")
         bug = {
             "name": "bug.py",
             "mimeType": "text/x-python",

@@ -1,7 +1,7 @@
 /* What the page claims of the heads, measured over held-out code: sums over one row, which `rates` adds up. */
 
 /* `at` are the positions of a row before a closing bracket, after `self.`, and before a known name. `outs` say what is taken
-   out of block l, one head after another. The two runs are used again for each row. */
+   out of block l, one head after another. */
 export const measure = (model, [whole, changed], { tokens, at }, pieces, l, outs) => {
   const [brackets, attributes, names] = at;
   crop(whole, 0);

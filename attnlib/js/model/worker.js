@@ -68,12 +68,11 @@ const asked = {
     return { bits: found };
   },
 
-  /* One row of the held-out code, with each head of block l taken out in turn. */
+  /* One row of the held-out code, with each head of block l taken out in turn. The runs are not kept: they are large. */
   measure: ({ row, l, how }) => {
-    held.measuring ??= [newRun(held.gpt), newRun(held.gpt)];
     const one = held.heldOut[row];
     const outs = held.means[l].heads.map((_, h) => outOf([[`${l}.${h}`, how]]));
-    return { sums: measure(held.gpt, held.measuring, one, pieces(one.tokens), l, outs), of: held.heldOut.length };
+    return { sums: measure(held.gpt, [newRun(held.gpt), newRun(held.gpt)], one, pieces(one.tokens), l, outs), of: held.heldOut.length };
   },
 };
 
