@@ -103,9 +103,9 @@ def test_it_comes_when_asked_and_is_used_with_mouse_and_keyboard(browser, origin
         says(page, "Without 2.1 it costs")
         assert "whole model" in page.locator(".ig-bars").text_content()
         assert "off=2.1%3Amean" in page.evaluate("location.hash")
-        page.get_by_text("The map of this head").click()
+        page.locator("summary", has_text="The map of this head").click()
         page.locator(".ig canvas").wait_for()
-        page.get_by_text("The weights as a table").click()
+        page.locator("summary", has_text="The weights as a table").click()
         rows = page.locator("table:has-text('ten largest weights') tbody tr")
         assert rows.count() >= 1
         assert faults(page) == []
@@ -298,7 +298,7 @@ def test_the_picture_shows_what_the_exercises_ask(browser, origin):
     with pages.Opened(browser, address(origin) + "#gpt?text=print(max(a%2C+b)%2C+c") as opened:
         page = opened.page
         load(page)
-        page.get_by_text("The weights as a table").click()
+        page.locator("summary", has_text="The weights as a table").click()
         weights = rows_of(page.get_by_role("table", name="the ten largest weights"))
         assert float(weights[0][0]) == which
 
