@@ -1,11 +1,16 @@
 """The course's own model in the built page: asked for by a button, used by mouse, keyboard and thumb, as PyTorch's."""
 
+import math
+import re
+
 import pytest
 import test_explorable_pages as explorables
 import test_pages as pages
 import torch
+from test_js_model import rates_in_python
 from waits import until
 
+from attnlib.exercises.engine.registry import exercises
 from attnlib.models.course import END, course_model, course_tokenizer
 
 pytestmark = pytest.mark.browser
@@ -98,9 +103,9 @@ def test_it_comes_when_asked_and_is_used_with_mouse_and_keyboard(browser, origin
         says(page, "Without 2.1 it costs")
         assert "whole model" in page.locator(".ig-bars").text_content()
         assert "off=2.1%3Amean" in page.evaluate("location.hash")
-        page.get_by_text("The map of this head").click()
+        page.locator("summary", has_text="The map of this head").click()
         page.locator(".ig canvas").wait_for()
-        page.get_by_text("The weights as a table").click()
+        page.locator("summary", has_text="The weights as a table").click()
         rows = page.locator("table:has-text('ten largest weights') tbody tr")
         assert rows.count() >= 1
         assert faults(page) == []
@@ -137,6 +142,10 @@ def test_from_the_disk_on_a_phone_it_equals_python_and_odd_texts_get_a_sentence(
         }.items():
             page.locator("textarea").fill(text)
             says(page, sentence)
+        page.locator("textarea").evaluate(
+            "area => { area.value = 'a\\ud83d'; area.dispatchEvent(new Event('input')); }"
+        )
+        says(page, "half a character")
         bug = {
             "name": "bug.py",
             "mimeType": "text/x-python",
@@ -146,3 +155,168 @@ def test_from_the_disk_on_a_phone_it_equals_python_and_odd_texts_get_a_sentence(
         page.locator(".ig-file").wait_for()
         assert "xyzzy" in page.locator(".ig-worst").all_text_contents()[-1]
         assert pages.overflow(page) == [] and opened.faults == []
+
+
+# ---- People ----------------------------------------------------------------------------------------------------------
+
+SMALLEST = 40  # pixels, of what a thumb has to meet
+CONTROLS = ".inside-gpt :is(button, select, summary, input, textarea, [role=option])"
+LOW = """([controls, least]) => [...document.querySelectorAll(controls)].filter(e => e.checkVisibility())
+  .filter(e => e.getBoundingClientRect().height < least).map(e => e.outerHTML.slice(0, 100))"""
+# The focus: whether it is in the picture, what it is on, and whether it can be seen.
+FOCUS = """() => { const e = document.activeElement, style = getComputedStyle(e);
+  return [!!e.closest('.inside-gpt'), e.ariaLabel || e.textContent.slice(0, 40) || e.tagName,
+          style.outlineStyle === 'none' ? 0 : parseFloat(style.outlineWidth)]; }"""
+# Whether the chosen token lies inside the strip, which scrolls by itself.
+CHOSEN_IN_SIGHT = """() => { const list = document.querySelector('.ig-tokens').getBoundingClientRect();
+  const one = document.querySelector('.ig-tokens [aria-selected=true]').getBoundingClientRect();
+  return one.top >= list.top && one.bottom <= list.bottom + 1; }"""
+
+
+def measuring(page):
+    return page.locator(".ig section", has=page.get_by_role("heading", name="Measure over held-out code"))
+
+
+def rows_of(table) -> list[list[str]]:
+    return [row.locator("th, td").all_text_contents() for row in table.locator("tbody tr").all()]
+
+
+def test_a_thumb_reaches_everything_and_the_rates_it_measures_are_pythons(browser, origin):
+    with pages.Opened(browser, address(origin), 390) as opened:
+        page = opened.page
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.locator(".ig-ask button").scroll_into_view_if_needed()
+        page.locator(".ig-ask button").tap()
+        until(page, "the model is loaded", "() => document.querySelector('.inside-gpt[data-ready]')")
+        assert page.evaluate(LOW, [CONTROLS, SMALLEST]) == []
+        assert page.evaluate(CHOSEN_IN_SIGHT) and pages.overflow(page) == []
+        assert page.evaluate("document.getAnimations().length") == 0
+        page.get_by_role("button", name="head 3.1:").tap()
+        assert page.get_by_role("button", name="head 3.1:").get_attribute("aria-pressed") == "true"
+        page.locator("[role=option]").nth(30).tap()
+        says(page, "After “self”")
+        part = measuring(page)
+        part.get_by_role("button", name="Measure at 100 positions").tap()
+        until(
+            page,
+            "some rows are measured",
+            "() => document.querySelector('progress[aria-label*=measured]')?.value > 0.05",
+        )
+        part.get_by_role("button", name="Stop").tap()
+        part.get_by_role("button", name="Measure at 100 positions").wait_for()
+        told = part.get_by_role("status").text_content()
+        rows = int(re.match(r"Stopped after (\d+) of 30 rows\. In block 2, head 2\.\d has", told)[1])
+        theirs = rates_in_python(course_model(bits=8), 2, rows=rows)
+        heads, read = (rows_of(table) for table in part.get_by_role("table").all())
+        for h, (name, *numbers) in enumerate(heads):
+            assert name == f"2.{h}"
+            expected = [theirs["weight"][8 + h], *theirs["harm"][h]]
+            assert [float(x) for x in numbers] == pytest.approx(expected, abs=0.0061)
+        assert [float(right) for _, right in read] == pytest.approx(theirs["right"], abs=0.0051)
+        assert page.evaluate(LOW, [CONTROLS, SMALLEST]) == []
+        assert pages.overflow(page) == [] and opened.faults == []
+
+
+def test_a_keyboard_alone_is_enough_and_the_focus_can_be_seen(browser, origin):
+    with pages.Opened(browser, address(origin)) as opened:
+        page = opened.page
+        page.locator(".ig-ask button").focus()
+        page.keyboard.press("Enter")
+        until(page, "the model is loaded", "() => document.querySelector('.inside-gpt[data-ready]')")
+        page.locator(".inside-gpt textarea").focus()
+        stops = [page.evaluate(FOCUS)]
+        while stops[-1][0] and len(stops) < 100:
+            page.keyboard.press("Tab")
+            stops.append(page.evaluate(FOCUS))
+        assert not stops[-1][0], "the focus cannot leave the picture"
+        assert [stop for stop in stops[:-1] if stop[2] < 2] == []
+        names = [stop[1] for stop in stops]
+        for name in (
+            "The text, token by token",
+            "The tokens as a table",
+            "head 2.1",
+            "network of block 3",
+            "The map of this head",
+            "Measure at 100 positions",
+        ):
+            assert name in names, name
+        page.locator(".ig-tokens").focus()
+        page.keyboard.press("Home")
+        says(page, "After “the start”")
+        assert page.evaluate(CHOSEN_IN_SIGHT)
+        page.keyboard.press("ArrowRight")
+        says(page, "After “class”")
+        page.get_by_role("button", name="network of block 3").focus()
+        page.keyboard.press("Space")
+        says(page, "Without 3.network it costs")
+        page.get_by_label("What stands in its place").focus()
+        page.keyboard.press("ArrowDown")
+        until(page, "zeros are in the address", "() => location.hash.includes('3.network%3Azero')")
+        page.locator("summary", has_text="The tokens as a table").focus()
+        page.keyboard.press("Enter")
+        assert page.get_by_role("table", name="Surprise of each token").is_visible()
+        assert opened.faults == []
+
+
+def test_each_picture_is_also_a_table_with_a_name(browser, origin):
+    with pages.Opened(browser, address(origin)) as opened:
+        page = opened.page
+        load(page)
+        page.get_by_role("button", name="head 2.1", exact=True).click()
+        says(page, "Without 2.1 it costs")
+        for fold in page.locator(".ig summary").all():
+            fold.click()
+        page.locator("summary", has_text="The map as a table").click()
+        tokens = page.locator("[role=option]").count()
+        longest = {
+            "The likeliest next tokens": 10,
+            "Surprise of each token": tokens - 1,
+            "Where it attends, the ten largest weights": 10,
+            "Where each position attends most": tokens,
+            "Read early: the three likeliest tokens": 5,
+        }
+        for name, rows in longest.items():
+            table = page.get_by_role("table", name=name)
+            table.wait_for()
+            assert 1 <= len(rows_of(table)) <= rows, name
+        surprise = rows_of(page.get_by_role("table", name="Surprise of each token"))
+        assert len(surprise) == tokens - 1 and len(surprise[0]) == 4
+        label = page.locator("[role=option]").nth(3).get_attribute("aria-label")
+        assert label == f"{surprise[2][1]}, {surprise[2][3]} bits"
+        buttons = page.locator(".ig button").all()
+        assert all((one.get_attribute("aria-label") or one.text_content()).strip() for one in buttons)
+        assert faults(page) == [] and opened.faults == []
+
+
+# ---- The exercises of the page, answered by what the picture shows ---------------------------------------------------
+
+
+def test_the_picture_shows_what_the_exercises_ask(browser, origin):
+    names = ("which-bracket", "head-in-bits", "first-read")
+    asked = [exercises()[f"transformer.{name}"] for name in names]
+    which, bits, first = (one.value for one in asked)
+    with pages.Opened(browser, address(origin) + "#gpt?text=print(max(a%2C+b)%2C+c") as opened:
+        page = opened.page
+        load(page)
+        page.locator("summary", has_text="The weights as a table").click()
+        weights = rows_of(page.get_by_role("table", name="the ten largest weights"))
+        assert float(weights[0][0]) == which
+
+        page.get_by_label("Example").select_option("an open bracket")
+        says(page, "41 tokens")
+        slider = page.get_by_role("slider", name="Temperature")
+        slider.fill("1")
+        page.get_by_role("button", name="head 2.1", exact=True).click()
+        says(page, "Without 2.1 it costs")
+        _, _, without, whole = rows_of(page.get_by_role("table", name="The likeliest next tokens"))[0]
+        share = [float(x.split("\u00a0")[0]) / 100 for x in (whole, without)]
+        assert math.log2(share[0] / share[1]) == pytest.approx(bits, abs=asked[1].within)
+        page.get_by_role("button", name="head 2.1", exact=True).click()
+
+        page.get_by_label("Example").select_option("what a file can do")
+        says(page, "After “.”")
+        early = rows_of(page.get_by_role("table", name="Read early: the three likeliest tokens"))
+        answer = early[-1][1].split(" ")[0]
+        found = next(row[0] for row in early if row[1].split(" ")[0] == answer)
+        assert answer == "read" and found.replace("\u00a0", " ") == first
+        assert opened.faults == []

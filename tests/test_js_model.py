@@ -1,10 +1,12 @@
 """The page's model in JavaScript is the package's: tokens, logits, greedy text, filters, marks, parts taken out."""
 
+import json
 import math
 import random
 import re
 import sys
 import unicodedata
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +18,15 @@ from attnlib.data.results import load_result
 from attnlib.interpret.patch import patched_head
 from attnlib.js import marks as python_marks
 from attnlib.js.eight_bits import quantise_rows, read_safetensors, restored
+from attnlib.js.held_out import LENGTH, MOST, QUESTIONS, ROWS, held_out
 from attnlib.js.script import SIZES, model_file, packed, page_script
 from attnlib.models.course import CONFIG, END, FOLDER, course_model, course_tokenizer
 from attnlib.nn import sampling
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "experiments"))
+
+import inside_questions  # noqa: E402  (the script that stores the answers)
 
 PROMPTS = 50
 NEW = 60
@@ -247,6 +255,130 @@ def test_a_part_that_is_taken_out_is_what_a_patch_in_pytorch_is(tmp_path, eight,
     )
     assert close(mean_network)
     hook.remove()
+
+
+# ---- Rates over held-out code ----------------------------------------------------------------------------------------
+
+
+def test_the_held_out_rows_have_a_hundred_positions_of_each_kind():
+    data = held_out()
+    assert len(data.rows) == ROWS and {len(row) for row in data.rows} == {LENGTH}
+    assert {name: len(set(found)) for name, found in data.positions.items()} == dict.fromkeys(QUESTIONS, MOST)
+    by = course_tokenizer()
+    for name, found in data.positions.items():
+        for r, t in found:
+            before, after = by.decode(data.rows[r][: t + 1]), by.decode([data.rows[r][t + 1]])
+            assert {
+                "closing bracket": after[0] in ")]}",
+                "after self.": before.endswith("self."),
+                "known name": after.strip() in before,
+            }[name]
+    assert data.rows != held_out_prompts() and len({tuple(row) for row in data.rows}) == ROWS
+
+
+def rates_in_python(model, l, how="mean", rows=ROWS):
+    """What `measure.js` computes of the first rows, with PyTorch and patched heads."""
+    data, R = held_out(), torch.tensor(held_out().rows[:rows])
+    places = [[(r, t) for r, t in found if r < rows] for found in data.positions.values()]
+    bracket, attribute, name = (tuple(torch.tensor(one).T) for one in places)
+    opening = torch.tensor([python_marks.open_brackets(data.pieces[r])[t] for r, t in places[0]])
+
+    def bits():
+        log_p = model(R)[:, :-1].log_softmax(-1)
+        return -log_p.gather(-1, R[:, 1:, None])[..., 0] / math.log(2)
+
+    def harm(h, mean):
+        vector = torch.tensor(mean) if how == "mean" else torch.zeros(len(mean))
+        with patched_head(model.blocks[l].attention, h, vector[None, None]):
+            more = bits() - before
+        return [more[bracket].mean().item(), more[attribute].mean().item(), more.mean().item()]
+
+    with torch.inference_mode():
+        before, stream, weight = bits(), [model.places(model.embed(R))], []
+        for block in model.blocks:
+            P = block.attention.attention_weights(block.norm_1(stream[-1]))
+            weight += P[bracket[0], :, bracket[1], opening].mean(0).tolist()
+            stream.append(block(stream[-1]))
+        guesses = [model.unembed(model.norm(X[name])).argmax(-1) for X in stream]
+        return {
+            "n": [len(places[0]), len(places[1]), before.numel(), len(places[2])],
+            "weight": weight,
+            "harm": [
+                harm(h, mean) for h, mean in enumerate(load_result("course_means")["means"][l]["heads"])
+            ],
+            "right": [(one == R[name[0], name[1] + 1]).float().mean().item() for one in guesses],
+        }
+
+
+@pytest.fixture(scope="module")
+def block_two(eight):
+    return rates_in_python(eight, 2)
+
+
+def rates_in_node(folder, l, how, rows):
+    program = """
+    const zeros = new Float32Array(gpt.config.d_model / gpt.config.n_heads);
+    const outs = data.means[given.l].heads.map((mean, h) => {
+      const out = data.means.map(() => ({ heads: [], network: null }));
+      out[given.l].heads[h] = given.how === 'mean' ? mean : zeros;
+      return out;
+    });
+    const runs = [m.newRun(gpt), m.newRun(gpt)];
+    const pieces = (one) => one.tokens.map((token) => tokenizer.decode([token]));
+    const some = data.heldOut.slice(0, given.rows);
+    answer(m.rates(some.map((one) => m.measure(gpt, runs, one, pieces(one), given.l, outs))));
+    """
+    return in_node(folder, program, {"l": l, "how": how, "rows": rows})
+
+
+def same_rates(ours, theirs):
+    assert ours["n"] == theirs["n"]
+    assert ours["right"] == pytest.approx(theirs["right"], abs=1e-6)
+    assert ours["weight"] == pytest.approx(theirs["weight"], abs=1e-4)
+    np.testing.assert_allclose(ours["harm"], theirs["harm"], atol=1e-3)
+
+
+def test_rates_over_a_hundred_positions_are_those_of_python(tmp_path, block_two):
+    same_rates(rates_in_node(tmp_path, 2, "mean", ROWS), block_two)
+    assert block_two["n"] == [MOST, MOST, ROWS * (LENGTH - 1), MOST]
+
+
+def test_rates_with_zeros_in_the_first_block_are_those_of_python(tmp_path, eight):
+    same_rates(rates_in_node(tmp_path, 0, "zero", 3), rates_in_python(eight, 0, "zero", 3))
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the held-out text is that of CPython 3.11")
+def test_the_notebook_prints_these_rates(block_two):
+    cells = json.loads((ROOT / "book" / "04-transformer" / "15-inside-a-gpt.ipynb").read_text("utf8"))[
+        "cells"
+    ]
+    printed = "".join(
+        "".join(one.get("text", "")) for cell in cells for one in cell.get("outputs", []) if "text" in one
+    )
+    for h, harm in enumerate(block_two["harm"]):
+        assert f"without 2.{h}" + "".join(f"{x:15.2f}" for x in harm) in printed
+    table = np.array2string(np.array(block_two["weight"]).reshape(4, 4), precision=2, suppress_small=True)
+    assert table in printed
+    for k, right in enumerate(block_two["right"]):
+        where = f"after block {k - 1}" if k else "before block 0"
+        assert f"{where}: right in {right:.2f} of {MOST}" in printed
+
+
+# ---- Exercises -------------------------------------------------------------------------------------------------------
+
+
+def test_the_exercises_answers_are_those_of_the_model(eight):
+    stored, now = load_result("inside_questions"), inside_questions.measured(eight)
+    assert stored["first-read"] == now["first-read"]
+    assert stored["which-bracket"]["tokens"] == now["which-bracket"]["tokens"]
+    for head, row in now["which-bracket"]["weights"].items():
+        assert stored["which-bracket"]["weights"][head] == pytest.approx(row, abs=2e-4)
+    for part, two in now["head-in-bits"]["probability"].items():
+        assert stored["head-in-bits"]["probability"][part] == pytest.approx(two, abs=1e-4)
+    assert set(stored["which-bracket"]["weights"]) == {f"{l}.{h}" for l in range(4) for h in range(4)}
+
+
+# ---- From scores to a token ------------------------------------------------------------------------------------------
 
 
 def test_filters_and_draws_are_those_of_the_package(tmp_path, rng):

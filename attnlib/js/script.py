@@ -15,6 +15,7 @@ from attnlib.data.bpe.alphabet import spelled
 from attnlib.data.bpe.files import load_tokenizer
 from attnlib.data.results import load_result
 from attnlib.js.eight_bits import Rows, quantised, read_safetensors
+from attnlib.js.held_out import held_out
 from attnlib.js.letters import CLASSES, ranges_of, written
 
 HERE = Path(__file__).parent
@@ -26,14 +27,26 @@ SIZES = {
     "n_heads": 4,
     "n_layers": 4,
 }  # of attnlib.models.course.CONFIG
-MODEL = ("tokenizer", "ops", "attention", "block", "gpt", "sampling", "marks")  # bottom-up
-PICTURE = ("elements", "address", "load", "tokens", "bars", "heads", "parts", "file", "picture")
+MODEL = ("tokenizer", "ops", "attention", "block", "gpt", "sampling", "marks", "measure")  # bottom-up
+PICTURE = ("elements", "address", "load", "tokens", "bars", "heads", "parts", "file", "rates", "picture")
 EXPORT = re.compile(r"^export ", re.M)
 EXPORTED = re.compile(r"^export const (\w+)", re.M)
-COMMENT = re.compile(r"^ */\*[\s\S]*?\*/ *$| // .*$", re.M)
-
-SPACES = re.compile(r" ?([-=+*<>?:,;{}()\[\]&|!]+) ?")
-QUOTED = re.compile(r"[\"'`/]|[-+] [-+]")
+# What is one piece in a script: a comment, or (in the group) a text, a template with texts in it, or a pattern.
+PIECE = re.compile(
+    r"""/\*[\s\S]*?\*/| // .*$"""
+    r"""|("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|\$\{(?:[^`}]|`[^`]*`)*\}|[^`\\])*`"""
+    r"""|(?:(?<=[(,])|(?<=[=>&|?:] ))/(?! )(?:\\.|\[(?:\\.|[^\]])*\]|[^/\\\n\[])+/\w*)""",
+    re.M,
+)
+SHORTER = [
+    (re.compile(r"\s*\n\s*"), "\n"),
+    (re.compile(r"(?<![-+]) ?([-+=*/<>?:,;{}()\[\]&|!]+) ?(?![-+])"), r"\1"),
+    (re.compile(r"(?<=[,;{(\[\n])\n|\n(?=[)}\]?:.\n])"), ""),
+    (re.compile(r"(?<=[(,=])\((\w+)\)(?==>)"), r"\1"),
+    (re.compile(r"(?<=[^)]);(?=\})"), ""),
+    (re.compile(r"\bconst\b"), "let"),
+]
+TWO_LETS = re.compile(r"(?<![(\w.])(let [^;{}]*);let ")
 
 
 def model_source() -> str:
@@ -70,19 +83,25 @@ def page_script() -> str:
 def squeezed(script: str) -> str:
     """A script without its comments, indentation and spaces, which every reader would load; the sources have them.
 
-    Spaces stay in lines with a text or a pattern in them.
+    Texts and patterns stay as they are; `const` becomes the shorter `let`.
 
-    >>> squeezed("/* One. */\\n  let a = 1; // two\\n\\n  let b = ' = ';\\n")
-    "let a=1;\\nlet b = ' = ';\\n"
+    >>> squeezed("/* One. */\\n  const a = 1 - -x; // two\\n\\n  const b = ' = ' + a.match(/b c/);\\n")
+    "let a=1- -x,b=' = '+a.match(/b c/);"
     """
-    lines = (line.strip() for line in COMMENT.sub("", script).splitlines())
-    return "".join(
-        f"{line if QUOTED.search(line) else SPACES.sub(_without, line)}\n" for line in lines if line
-    )
+    script, made, at = PIECE.sub(lambda piece: piece[1] or "", script).strip(), "", 0
+    for text in PIECE.finditer(script):
+        made += _without_spaces(script[at : text.start()]) + text[0]
+        at = text.end()
+    made += _without_spaces(script[at:])
+    while TWO_LETS.search(made):
+        made = TWO_LETS.sub(r"\1,", made)
+    return made
 
 
-def _without(found: re.Match[str]) -> str:
-    return found[1]
+def _without_spaces(code: str) -> str:
+    for pattern, instead in SHORTER:
+        code = pattern.sub(instead, code)
+    return code
 
 
 def packed() -> tuple[list[dict[str, Any]], bytes]:
@@ -114,6 +133,16 @@ def tokenizer_data() -> dict[str, Any]:
     return {"merges": merges, "end": tokenizer.special[0], "characters": characters}
 
 
+def held_out_data() -> list[dict[str, Any]]:
+    """Each held-out row with its tokens, and for each question the positions that are measured."""
+    data = held_out()
+    return [
+        {"tokens": tokens}
+        | {"at": [[t for row, t in positions if row == r] for positions in data.positions.values()]}
+        for r, tokens in enumerate(data.rows)
+    ]
+
+
 @cache
 def model_file() -> str:
     """The text of the file with the model."""
@@ -122,6 +151,7 @@ def model_file() -> str:
         "config": SIZES,
         "tokenizer": tokenizer_data(),
         "means": load_result("course_means")["means"],
+        "heldOut": held_out_data(),
         "tensors": tensors,
         "numbers": base64.b64encode(numbers).decode(),
     }

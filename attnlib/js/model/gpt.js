@@ -45,25 +45,39 @@ export const newRun = ({ config }, out = []) => {
 
 /* Reads on: the scores at the new positions are then in `run.scores`. */
 export const read = (model, run, tokens) => {
-  const { d_model: d, context, vocab } = model.config;
+  const { d_model: d, context } = model.config;
   const first = run.tokens.length;
   const n = tokens.length;
   if (!n) return;
   if (first + n > context) throw new Error(`The model reads at most ${context} tokens; these would be ${first + n}.`);
   const work = workspace(model, n);
-  const X = work.X;
   tokens.forEach((token, t) => {
     const [what, where] = [rowOf(model.embed, token, d), rowOf(model.places, first + t, d)];
-    X.set(what.map((x, i) => x + where[i]), t * d);
+    work.X.set(what.map((x, i) => x + where[i]), t * d);
   });
-  run.stream[0].set(X, first * d);
-  model.blocks.forEach((layer, l) => {
-    block(layer, X, n, first, run.kept[l], run.out[l], work);
-    run.stream[l + 1].set(X, first * d);
-  });
-  layerNorm(X, model.norm, n, work.Z);
-  linear(model.embed, work.Z, n, run.scores.subarray(first * vocab));
+  run.stream[0].set(work.X, first * d);
+  through(model, run, n, first, 0, work);
   run.tokens.push(...tokens);
+};
+
+/* The stream through the blocks from number `from` on, and from there to the scores. */
+const through = (model, run, n, first, from, work) => {
+  const { d_model: d, vocab } = model.config;
+  for (let l = from; l < model.blocks.length; l++) {
+    block(model.blocks[l], work.X, n, first, run.kept[l], run.out[l], work);
+    run.stream[l + 1].set(work.X, first * d);
+  }
+  layerNorm(work.X, model.norm, n, work.Z);
+  linear(model.embed, work.Z, n, run.scores.subarray(first * vocab));
+};
+
+/* Reads what another run has read, from block `from` on: up to there nothing is taken out, so nothing differs. */
+export const readAfter = (model, run, other, from) => {
+  const n = other.tokens.length;
+  const work = workspace(model, n);
+  work.X.set(other.stream[from].subarray(0, n * model.config.d_model));
+  through(model, run, n, 0, from, work);
+  run.tokens = [...other.tokens];
 };
 
 /* What a step needs beside what it keeps; that of one token is used again for the next. */
@@ -84,6 +98,16 @@ export const crop = (run, n) => {
 
 /* The scores after position t. */
 export const scoresAt = ({ config: { vocab } }, run, t) => run.scores.subarray(t * vocab, (t + 1) * vocab);
+
+/* The weights of head h of block l at position t, one for each position that it reads. */
+export const weightsAt = ({ kept }, [l, h], t) => {
+  const { P, context } = kept[l];
+  const row = (h * context + t) * context;
+  return P.subarray(row, row + t + 1);
+};
+
+/* All heads, as [block, head]. */
+export const allHeads = ({ config }) => [...Array(config.n_layers * config.n_heads).keys()].map((i) => [Math.floor(i / config.n_heads), i % config.n_heads]);
 
 /* The logit lens: the scores if the stream were read after k blocks. */
 export const lens = (model, run, k, t) => {

@@ -25,8 +25,8 @@ export const marks = (tokens, pieces) => {
   return found;
 };
 
-/* The share of a head, whose weights of position t begin at `P[row(t)]`; null where no position has such a thing. */
-export const share = (P, row, of) => {
-  const rows = of.flatMap((js, t) => (js.length ? [js.reduce((total, j) => total + P[row(t) + j], 0)] : []));
+/* The share of a head, whose weights at position t are `row(t)`; null where no position has such a thing. */
+export const share = (row, of) => {
+  const rows = of.flatMap((js, t) => (js.length ? [js.reduce((total, j) => total + row(t)[j], 0)] : []));
   return rows.length ? rows.reduce((a, b) => a + b, 0) / rows.length : null;
 };

@@ -3,10 +3,10 @@
 const held = {}; // the model, its tokenizer, the mean outputs, the two runs: the whole model and the changed one
 
 const asked = {
-  load: ({ config, tokenizer, means, tensors, bytes }) => {
+  load: ({ config, tokenizer, means, heldOut, tensors, bytes }) => {
     held.gpt = newGPT(config, tensors, bytes);
     held.tokenizer = newTokenizer(tokenizer);
-    held.means = means;
+    Object.assign(held, { means, heldOut });
     held.runs = { whole: newRun(held.gpt), changed: null };
     return {};
   },
@@ -22,41 +22,27 @@ const asked = {
     return { tokens: [held.tokenizer.end, ...kept], pieces: pieces(kept), dropped: tokens.length - kept.length };
   },
 
-  /* Reads the tokens in both runs; what they have in common with those before is kept. */
+  /* Reads the tokens in both runs; what they have in common with those before is kept. Of the text so far come the bits of
+     each token in both, and the share of each head's weight for each kind of mark. */
   read: ({ tokens, off }) => {
     setOff(off);
-    follow(held.runs.whole, tokens);
-    if (off.length) follow(held.runs.changed, tokens);
-    return {};
+    const runs = runsOf(off);
+    runs.forEach((run) => follow(run, tokens));
+    const of = Object.entries(marks(tokens, pieces(tokens)));
+    const shares = allHeads(held.gpt).map((head) => Object.fromEntries(of.map(([kind, js]) => [kind, share((t) => weightsAt(runs.at(-1), head, t), js)])));
+    return { bits: runs.map((run) => surprise(held.gpt, run)), shares };
   },
 
   /* Everything that the page draws of position t. */
   at: ({ t, off }) => {
-    const runs = off.length ? [held.runs.whole, held.runs.changed] : [held.runs.whole];
-    return { scores: runs.map((run) => scoresAt(held.gpt, run, t).slice()), lens: likeliestInLens(runs.at(-1), t), weights: weightsAt(runs.at(-1), t) };
+    const runs = runsOf(off);
+    const weights = allHeads(held.gpt).map((head) => weightsAt(runs.at(-1), head, t).slice());
+    return { scores: runs.map((run) => scoresAt(held.gpt, run, t).slice()), lens: likeliestInLens(runs.at(-1), t), weights };
   },
 
-  surprise: ({ off }) => ({ bits: (off.length ? ["whole", "changed"] : ["whole"]).map((name) => surprise(held.gpt, held.runs[name])) }),
-
-  /* The share of each head's weight for each kind of mark, over the text so far. */
-  heads: ({ off }) => {
-    const run = off.length ? held.runs.changed : held.runs.whole;
-    const { n_layers, n_heads, context } = held.gpt.config;
-    const of = marks(run.tokens, pieces(run.tokens));
-    const shares = [];
-    for (let l = 0; l < n_layers; l++)
-      for (let h = 0; h < n_heads; h++) {
-        const row = (t) => (h * context + t) * context;
-        shares.push(Object.fromEntries(Object.entries(of).map(([kind, js]) => [kind, share(run.kept[l].P, row, js)])));
-      }
-    return { shares };
-  },
-
-  map: ({ l, h, off }) => {
-    const run = off.length ? held.runs.changed : held.runs.whole;
-    const n = run.tokens.length;
-    const { context } = held.gpt.config;
-    return { n, rows: run.tokens.map((_, t) => run.kept[l].P.slice((h * context + t) * context, (h * context + t) * context + n).map((p, j) => (j > t ? 0 : p))) };
+  map: ({ head, off }) => {
+    const run = runsOf(off).at(-1);
+    return { n: run.tokens.length, rows: run.tokens.map((_, t) => weightsAt(run, head, t).slice()) };
   },
 
   /* Writes on: one token by the settings, in both runs if a part is off, each after its own text. */
@@ -81,7 +67,17 @@ const asked = {
     }
     return { bits: found };
   },
+
+  /* One row of the held-out code, with each head of block l taken out in turn. The runs are not kept: they are large. */
+  measure: ({ row, l, how }) => {
+    const one = held.heldOut[row];
+    const outs = held.means[l].heads.map((_, h) => outOf([[`${l}.${h}`, how]]));
+    return { sums: measure(held.gpt, [newRun(held.gpt), newRun(held.gpt)], one, pieces(one.tokens), l, outs), of: held.heldOut.length };
+  },
 };
+
+/* The whole model's run and, if something is off, the changed one, which is then the one that is drawn. */
+const runsOf = (off) => (off.length ? [held.runs.whole, held.runs.changed] : [held.runs.whole]);
 
 const pieces = (tokens) => tokens.map((token) => held.tokenizer.decode([token]));
 
@@ -116,11 +112,6 @@ const likeliestInLens = (run, t) =>
     const P = probabilities(lens(held.gpt, run, k, t));
     return order(P).slice(0, 3).map((token) => [pieces([token])[0], P[token]]);
   });
-
-const weightsAt = (run, t) => {
-  const { n_heads, context } = held.gpt.config;
-  return run.kept.flatMap(({ P }) => Array.from({ length: n_heads }, (_, h) => P.slice((h * context + t) * context, (h * context + t) * context + t + 1)));
-};
 
 onmessage = ({ data: { id, ask, ...given } }) => {
   try {

@@ -17,7 +17,7 @@ const showBars = (box, scores, settings, pieceOf, u, next) => {
   const token = settings.temperature ? drawn(P, u) : top[0];
   const place = insideAlong(P, token, u, top);
   const needle = make("div", { class: "ig-needle", "aria-hidden": "true" }, ...parts, make("b", { style: `left: ${100 * place}%` }));
-  box.replaceChildren(make("table", { class: "ig-bars" }, make("thead", {}, head), make("tbody", {}, ...rows)), needle,
+  box.replaceChildren(make("table", { class: "ig-bars", "aria-label": "The likeliest next tokens" }, make("thead", {}, head), make("tbody", {}, ...rows)), needle,
     make("p", { class: "ig-small" }, `The draw with this seed falls on “${seen(pieceOf(token))}” (${percent(P[token])}).`));
   return { top, P, token };
 };

@@ -1,17 +1,13 @@
 /* The few elements that the picture is made of. */
-const make = (tag, attributes = {}, ...children) => {
-  const element = document.createElement(tag);
+const filled = (element, attributes, ...children) => {
   for (const [name, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(name, value);
   element.append(...children);
   return element;
 };
-const draw = (tag, attributes = {}) => {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
-};
-const button = (label, pressed, attributes = {}) => {
-  const element = make("button", { type: "button", ...attributes }, label);
+const make = (tag, attributes = {}, ...children) => filled(document.createElement(tag), attributes, ...children);
+const draw = (tag, attributes) => filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes);
+const button = (label, pressed, attributes = {}, more = "") => {
+  const element = make("button", { type: "button", ...attributes }, label, more);
   element.addEventListener("click", pressed);
   return element;
 };
@@ -32,7 +28,7 @@ const choice = (label, options, value, chosen) => {
   const select = make("select", {}, ...options.map(([key, text]) => make("option", { value: key }, text)));
   select.value = value;
   select.addEventListener("change", () => chosen(select.value));
-  return { element: make("label", { class: "ig-choice" }, `${label} `, select), set: (x) => (select.value = x) };
+  return { element: make("label", { class: "ig-choice" }, `${label} `, select), set: (x) => (select.value = x), value: () => select.value };
 };
 /* A table: the same numbers as a picture, for those who read instead of look. */
 const table = (caption, heads, rows) => {
@@ -42,4 +38,6 @@ const table = (caption, heads, rows) => {
 const fold = (summary, ...children) => make("details", {}, make("summary", {}, summary), ...children);
 /* A token as it can be seen: line ends and spaces have signs. */
 const seen = (piece) => piece.replace(/\n/g, "↵").replace(/\t/g, "⇥").replace(/^ +| +$/g, (spaces) => "·".repeat(spaces.length)).replace(/[\x00-\x1f\x7f]/g, "�") || "·";
-const percent = (p) => (p >= 0.0995 ? `${Math.round(100 * p)} %` : `${(100 * p).toFixed(1)} %`);
+const most = (xs) => xs.indexOf(Math.max(...xs));
+const percent = (p) => `${(100 * p).toFixed(p < 0.0995 ? 1 : 0)}\u00a0%`;
+const afterBlock = (k) => (k ? `after\u00a0block\u00a0${k - 1}` : "before\u00a0block\u00a00");

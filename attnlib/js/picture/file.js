@@ -19,12 +19,13 @@ const readFile = async (box, ask, file) => {
   say.textContent = `${file.name}: ${(total / bytes).toFixed(2)} bits a byte over ${bits.length} tokens${kept.length < tokens.length ? `, the first of ${tokens.length - 1}` : ""}. The three most surprising lines are marked.`;
   const mean = (line) => line.reduce((sum, [, b]) => sum + b, 0) / line.length;
   const textOf = (line) => line.map(([piece]) => piece).join("");
-  const worst = [...lines.keys()].filter((i) => textOf(lines[i]).trim()).sort((a, b) => mean(lines[b]) - mean(lines[a])).slice(0, 3);
+  const sorted = [...lines.keys()].filter((i) => textOf(lines[i]).trim()).sort((a, b) => mean(lines[b]) - mean(lines[a]));
+  const worst = sorted.slice(0, 3);
   const shown = lines.map((line, i) => {
     const spans = line.map(([piece, b]) => make("span", { style: `--bits: ${Math.min(38, 3.2 * b).toFixed(0)}%`, title: `${b.toFixed(1)} bits` }, piece));
     return make("span", { class: worst.includes(i) ? "ig-line ig-worst" : "ig-line" }, ...spans, "\n");
   });
   box.replaceChildren(say, make("pre", { class: "ig-file", tabindex: "0", "aria-label": `${file.name}, coloured by surprise` }, ...shown),
-    fold("As a table", table("The most surprising lines", ["line", "text", "bits a token"], worst.map((i) => [String(i + 1), textOf(lines[i]).trim(), mean(lines[i]).toFixed(1)]))));
+    fold("As a table", table("Lines, the most surprising first", ["line", "text", "bits a token"], sorted.map((i) => [String(i + 1), textOf(lines[i]).trim(), mean(lines[i]).toFixed(1)]))));
   return undefined;
 };

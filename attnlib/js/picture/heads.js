@@ -4,7 +4,7 @@ const showHeads = (box, shares, state, chosen) => {
   named.sort((a, b) => (b.share ?? -1) - (a.share ?? -1));
   box.replaceChildren(...named.map(({ name, share }) => {
     const words = share === null ? "–" : percent(share);
-    return button(`${name} ${words}`, () => chosen(name), { "aria-pressed": String(name === state.head), "aria-label": `head ${name}: ${words} of its weight` });
+    return button(make("b", {}, name), () => chosen(name), { "aria-pressed": String(name === state.head), "aria-label": `head ${name}: ${words} of its weight` }, ` ${words}`);
   }));
 };
 
@@ -21,15 +21,15 @@ const showMap = (box, { n, rows }, pieces, choose) => {
   rows.forEach((row, t) => row.forEach((p, j) => image.data.set([...ink.slice(0, 3), 255 * Math.sqrt(p)], 4 * (t * n + j))));
   context.putImageData(image, 0, 0);
   canvas.addEventListener("click", (event) => choose(Math.min(n - 1, Math.floor((event.offsetY / canvas.clientHeight) * n))));
-  const most = rows.map((row, t) => {
-    const j = row.indexOf(Math.max(...row));
+  const each = rows.map((row, t) => {
+    const j = most(row);
     return [`${t} ${t ? seen(pieces[t]) : "start"}`, `${j} ${j ? seen(pieces[j]) : "start"}`, percent(row[j])];
   });
-  box.replaceChildren(canvas, fold("The map as a table", table("Where each position attends most", ["position", "attends most to", "weight"], most)));
+  box.replaceChildren(canvas, fold("The map as a table", table("Where each position attends most", ["position", "attends most to", "weight"], each)));
 };
 
 /* What the model would say if it were read after each block. */
 const showLens = (box, lens) => {
-  const rows = lens.map((three, k) => [k ? `after block ${k - 1}` : "before block 0", ...three.map(([piece, p]) => `${seen(piece)} ${percent(p)}`)]);
+  const rows = lens.map((three, k) => [afterBlock(k), ...three.map(([piece, p]) => `${seen(piece)} ${percent(p)}`)]);
   box.replaceChildren(table("Read early: the three likeliest tokens", ["read", "first", "second", "third"], rows));
 };

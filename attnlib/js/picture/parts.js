@@ -9,10 +9,10 @@ const partSwitches = (state, changed) => {
     const [l, part] = name.split(".");
     return button(/\d/.test(part) ? name : part, () => {
       const there = state.off.some(([one]) => one === name);
-      state.off = there ? state.off.filter(([one]) => one !== name) : [...state.off, [name, how.element.querySelector("select").value]];
+      state.off = there ? state.off.filter(([one]) => one !== name) : [...state.off, [name, how.value()]];
       changed();
     }, { "data-part": name, "aria-label": /\d/.test(part) ? `head ${name}` : `${part} of block ${l}` });
   });
   const show = () => switches.forEach((one) => one.setAttribute("aria-pressed", String(state.off.some(([name]) => name === one.dataset.part))));
-  return { element: make("div", {}, make("div", { class: "ig-parts", role: "group", "aria-label": "Parts to take out" }, ...switches), how.element), show };
+  return { element: make("div", {}, make("div", { class: "ig-parts", role: "group", "aria-label": "Parts to take out" }, ...switches), how.element), show, how: how.value };
 };

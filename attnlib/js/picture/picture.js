@@ -39,7 +39,8 @@ const livePicture = async (root, ask) => {
   const said = make("p", { class: "ig-said", "aria-live": "polite" });
   const area = make("textarea", { rows: 7, spellcheck: "false", autocapitalize: "off", "aria-label": "The text that the model reads" });
   const strip = tokenStrip((t) => choose(t));
-  const [bars, heads, weights, map, lens, other, file] = Array.from({ length: 7 }, () => make("div"));
+  const [bits, bars, weights, map, lens, other, file] = Array.from({ length: 7 }, () => make("div"));
+  const heads = make("div", { class: "ig-heads", role: "group", "aria-label": "Heads" });
   const asMap = fold("The map of this head", map);
   const write = button(`Write ${COUNT} tokens`, () => writeOn(COUNT));
   const one = button("Write one", () => writeOn(1));
@@ -54,35 +55,36 @@ const livePicture = async (root, ask) => {
     state.kind = name;
     drawHeads();
   });
-  const rate = (name) => (value) => {
+  const setting = (name, label, range, say) => [name, slider(label, range, state[name], say, (value) => {
     state[name] = value;
     drawBars();
-  };
+  })];
   const sliders = [
-    ["temperature", slider("Temperature", [0, 2, 0.05], state.temperature, (x) => (x ? x.toFixed(2) : "0, greedy"), rate("temperature"))],
-    ["topK", slider("Top-k", [0, 50, 1], state.topK, (x) => (x ? String(x) : "all"), rate("topK"))],
-    ["nucleus", slider("Nucleus", [0.05, 1, 0.05], state.nucleus, (x) => (x < 1 ? x.toFixed(2) : "all"), rate("nucleus"))],
-    ["seed", slider("Seed", [0, 99, 1], state.seed, String, rate("seed"))],
+    setting("temperature", "Temperature", [0, 2, 0.05], (x) => (x ? x.toFixed(2) : "0, greedy")),
+    setting("topK", "Top-k", [0, 50, 1], (x) => (x ? String(x) : "all")),
+    setting("nucleus", "Nucleus", [0.05, 1, 0.05], (x) => (x < 1 ? x.toFixed(2) : "all")),
+    setting("seed", "Seed", [0, 99, 1], String),
   ];
   const parts = partSwitches(state, () => update());
   const input = make("input", { type: "file", accept: ".py,text/*" });
-  input.addEventListener("change", () => input.files[0] && readFile(file, ask, input.files[0]));
+  const take = ({ files }) => files[0] && readFile(file, ask, files[0]);
+  input.addEventListener("change", () => take(input));
   const section = (title, ...children) => make("section", {}, make("h3", {}, title), ...children);
   root.append(
     make("div", { class: "ig", role: "group", "aria-label": "The course's model, in this page" },
-      area, make("div", { class: "ig-row" }, write, one, again, example.element), said, strip.box,
+      area, make("div", { class: "ig-row" }, write, one, again, example.element), said, strip.box, fold("The tokens as a table", bits),
       make("div", { class: "ig-columns" },
         section("What comes next", bars, ...sliders.map(([, s]) => s.element)),
         section("Where it attends", kind.element, heads, fold("The weights as a table", weights), asMap),
         section("Read early: the logit lens", lens),
         section("Take a part out", parts.element, other)),
+      section("Measure over held-out code", measuring(ask, parts.how)),
       section("A file of your own", make("label", {}, "A Python file (or drop it here): ", input), file)),
   );
-  for (const [name, value] of [["class", "ig-heads"], ["role", "group"], ["aria-label", "Heads"]]) heads.setAttribute(name, value);
   root.addEventListener("dragover", (event) => event.preventDefault());
   root.addEventListener("drop", (event) => {
     event.preventDefault();
-    if (event.dataTransfer.files[0]) readFile(file, ask, event.dataTransfer.files[0]);
+    take(event.dataTransfer);
   });
 
   /* ---- What it does ---- */
@@ -103,10 +105,11 @@ const livePicture = async (root, ask) => {
     remember();
   };
   const drawWeights = async () => {
-    const [l, h] = state.head.split(".").map(Number);
-    strip.connect(view.at.weights[4 * l + h]);
-    showWeights(weights, view.at.weights[4 * l + h], view.pieces);
-    if (asMap.open) showMap(map, await ask("map", { l, h, off: state.off }), view.pieces, choose);
+    const head = state.head.split(".").map(Number);
+    const row = view.at.weights[4 * head[0] + head[1]];
+    strip.connect(row);
+    showWeights(weights, row, view.pieces);
+    if (asMap.open) showMap(map, await ask("map", { head, off: state.off }), view.pieces, choose);
   };
   asMap.addEventListener("toggle", () => asMap.open && drawWeights());
   const remember = () => history.replaceState(null, "", toAddress(state));
@@ -138,11 +141,11 @@ const livePicture = async (root, ask) => {
   const update = async (note) => {
     const mine = ++version;
     const { tokens, off } = { tokens: view.tokens, off: state.off };
-    await ask("read", { tokens, off });
-    const [{ bits }, { shares }] = [await ask("surprise", { off }), await ask("heads", { off })];
+    const found = await ask("read", { tokens, off });
     if (mine !== version) return;
-    Object.assign(view, { bits, shares });
-    strip.show(view.pieces, bits.at(-1));
+    Object.assign(view, found);
+    strip.show(view.pieces, view.bits.at(-1));
+    showBits(bits, view);
     parts.show();
     if (!off.length) other.replaceChildren();
     drawHeads();

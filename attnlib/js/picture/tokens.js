@@ -5,6 +5,7 @@ const tokenStrip = (choose) => {
   const box = make("div", { class: "ig-strip" }, list, lines);
   let options = [];
   let chosen = 0;
+  let drawn = [];
 
   list.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -8, ArrowDown: 8, Home: -Infinity, End: Infinity }[event.key];
@@ -16,6 +17,7 @@ const tokenStrip = (choose) => {
 
   const show = (pieces, bits) => {
     list.replaceChildren();
+    [chosen, drawn] = [0, []];
     options = pieces.map((piece, t) => {
       const end = piece.lastIndexOf("\n");
       const b = t ? bits[t - 1] : null;
@@ -30,12 +32,15 @@ const tokenStrip = (choose) => {
   const select = (t) => {
     options[chosen]?.setAttribute("aria-selected", "false");
     chosen = t;
-    options[t]?.setAttribute("aria-selected", "true");
+    options[t].setAttribute("aria-selected", "true");
+    const { offsetTop: top, offsetHeight: height } = options[t];
+    list.scrollTop = Math.min(top, Math.max(list.scrollTop, top + height - list.clientHeight)); // the page stays where it is
     list.setAttribute("aria-activedescendant", `ig-token-${t}`);
   };
 
   /* A line to each of the tokens with the most weight, as thick as the weight. */
   const connect = (weights) => {
+    drawn = weights;
     lines.replaceChildren();
     const frame = box.getBoundingClientRect();
     const middle = (t) => {
@@ -49,7 +54,14 @@ const tokenStrip = (choose) => {
       else lines.append(draw("path", { d: `M${x} ${y}Q${(x + a) / 2 + (b - y) / 4} ${(y + b) / 2 - 24} ${a} ${b}`, "stroke-width": 1 + 6 * p, "stroke-opacity": 0.25 + 0.7 * p }));
     });
   };
+  list.addEventListener("scroll", () => connect(drawn));
   return { box, show, select, connect };
+};
+
+/* The surprise of each token as a table; where a part is out, beside the whole model's. */
+const showBits = (box, { pieces, bits }) => {
+  const rows = pieces.slice(1).map((piece, t) => [String(t + 1), seen(piece), ...bits.map((run) => run[t].toFixed(1))]);
+  box.replaceChildren(table("Surprise of each token", ["position", "token", "bits", "without the part"].slice(0, 2 + bits.length), rows));
 };
 
 /* The positions with the most weight, [position, weight], from the largest down. */
