@@ -43,6 +43,7 @@ KINDS = {  # what an array must hold and how to convert it, by kind; by name for
 ANOTHER_SOURCE = "Keys and values come from one source: `layer(X, source)`, and for X itself `layer(X)`."
 HINTS = {  # advice on a wrong shape, by the name of the array or its first letter
     "mask": " A mask over keys (b, n) becomes (b, 1, n) with `mask[:, None, :]`.",
+    "positions": " Positions of each row, the same for all of its heads, become `positions[:, None]`.",
     "reward": " The rewards of all keys become those of the drawn ones with `R[index]`.",
     "S": " More draws of the same rows go into leading axes.",
     "W": " Parameters are stored (in, out).",
@@ -66,11 +67,18 @@ class Axes:
         words = re.sub("[{}]", "", text).split()
         self.batch = words.pop(0) if words and words[0][0] in "*." else ""
         self.names, self.least = words, sum(word[0] != "#" for word in words)
-        self.more: list[Axes] = []  # alternatives with more axes, such as a mask with one for the heads
+        self.more: list[
+            Axes
+        ] = []  # alternatives with more axes, such as a mask with one for the heads, or of another kind
 
     def __str__(self) -> str:
         words = re.sub(r"[#{}]|self\.", "", self.text).split()
         return f"({', '.join(words)}{',' if len(words) == 1 and not self.batch else ''})"
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """How the names of the dtypes begin that the array, or one of its alternatives, may have."""
+        return tuple(name for one in (self, *self.more) for name in DTYPES[one.kind])
 
     def parts(self, shape: tuple[int, ...]) -> list[tuple[str, Any]]:
         """The name of each axis with its size in `shape`; all batch axes together come first."""
@@ -85,7 +93,7 @@ class Axes:
         rule, then = KINDS.get(name.split(".")[-1], KINDS[self.kind])
         if self.fits(value) and home and not isinstance(value, home):
             came, (rule, then) = type(value).__name__, KINDS[home.__module__]
-        elif self.fits(value) and came.startswith(DTYPES[self.kind]):
+        elif self.fits(value) and came.startswith(self.dtypes):
             call.arrays.append((name, tuple(value.shape), value, self))
             return
         elif not self.fits(value) and self.kind == "float":
@@ -218,7 +226,11 @@ class Call:
         """Check ranks and dtypes, then sizes, then what broadcasts to them, then numbers."""
         for name, shape, _, axes in self.arrays:
             self._rank(name, shape, axes)
-        floats = {name: one for name, _, one, axes in self.arrays if axes.kind == "float" and name != "bias"}
+        floats = {
+            name: one
+            for name, _, one, axes in self.arrays
+            if axes.kind == "float" and name != "bias" and dtype_of(one).startswith(DTYPES["float"])
+        }
         if len({one.dtype for one in floats.values()}) > 1 and not converts(next(iter(floats.values()))):
             these = ", ".join(f"{name} {dtype_of(one)}" for name, one in floats.items())
             rule = f"all arrays must have the same dtype; got {these}. Convert them to one dtype."
