@@ -14,7 +14,7 @@ from collections.abc import Callable
 from itertools import zip_longest
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import IO, Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 AXES = ("no axis", "one axis", "two axes", "three axes", "four axes")
 NUMBERS = {"h": " of heads", "n": " of keys", "m": " of queries", "T": " of steps"}
@@ -141,6 +141,8 @@ class Instance:
         self.fields = {name: reader(one) for name, one in hints.items()}
 
     def fits(self, value: Any) -> bool:
+        if IO in self.kinds and (hasattr(value, "read") or hasattr(value, "write")):
+            return True  # an open file, of whatever class
         return callable(value) if self.kinds == (Callable,) else isinstance(value, self.kinds)
 
     def read(self, call: "Call", name: str, value: Any) -> None:
@@ -150,6 +152,8 @@ class Instance:
             seed = SEEDS.get(self.kinds[0].__module__.split(".")[0]) if kinds == ["Generator"] else None
             then = "Pass the function itself." if self.kinds == (Callable,) else None
             then = then or f"Make one {seed or f'with `{kinds[0]}(...)`'}."
+            if IO in self.kinds:
+                rule, then = "a path or an open file", "Make a path with `Path(...)`."
             call.refuse(f"{name} must be {rule}; got {type(value).__name__}. {then}", TypeError)
         for field, read in self.fields.items():
             read(call, f"{name}.{field}", getattr(value, field))

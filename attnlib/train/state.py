@@ -36,7 +36,7 @@ def set_random_states(states: dict[str, Any], device: torch.device) -> None:
 class Checkpoints(Callback):
     """Saves the training every so many steps and at its end; of several workers the first one writes."""
 
-    def __init__(self, folder: Path, every: int) -> None:
+    def __init__(self, folder: str | Path, every: int) -> None:
         self.folder, self.every = folder, every
 
     def on_step_end(self, training: Training) -> None:
@@ -73,7 +73,7 @@ def state_of(training: Training, states: list[dict[str, Any]]) -> dict[str, Any]
     }
 
 
-def resume(training: Training, folder: Path) -> None:
+def resume(training: Training, folder: str | Path) -> None:
     """Give a new training the state of the newest checkpoint in the folder, if there is one."""
     found = load_checkpoint(folder)
     if found is None:
