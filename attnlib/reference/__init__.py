@@ -21,6 +21,7 @@
     drop        dropout                                  gpt         a language model, and its training
     all_reduce  sums over workers on a ring              pipeline    schedules of pipeline parallelism
     ring_attention  attention over a text on several workers
+    sharded_optim   an optimiser whose state is split over workers
     floats      number formats                           loss_scale  loss scaling for float16
 
 `attnlib.nn` has the same functions in PyTorch. Nothing here imports torch.
