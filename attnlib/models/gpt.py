@@ -23,7 +23,11 @@ from attnlib.shapes import Float, Int, checked
 
 
 class GPT(nn.Module):
-    """Embedding, blocks, a last norm, and scores over the vocabulary."""
+    """Embedding, blocks, a last norm, and scores over the vocabulary.
+
+    `torch.compile` and `torch.export.export` take it, for every batch and length. `torch.jit.trace`, which PyTorch has
+    deprecated, does not: attention decides by sizes, and in a trace sizes are tensors.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
