@@ -43,8 +43,9 @@ class Checkpoints(Callback):
         if training.step % self.every and training.step != training.steps:
             return
         states = training.workers.gather(random_states(training.device))  # all workers take part in this
-        if hasattr(training.optimizer, "consolidate_state_dict"):  # each worker has a share of its state
-            training.optimizer.consolidate_state_dict(to=0)
+        consolidate = getattr(training.optimizer, "consolidate_state_dict", None)
+        if consolidate is not None:  # of a sharded optimiser each worker has a share of the state
+            consolidate(to=0)
         if training.workers.rank == 0:
             save_checkpoint(self.folder, training.step, state_of(training, states))
 

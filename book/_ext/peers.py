@@ -44,7 +44,9 @@ class PeersDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         self.env.note_dependency(FILE.as_posix())
         rows = peers(Path(self.env.srcdir))[self.arguments[0]]
-        return [table(HEAD, [cells(row) for row in rows])]
+        made = table(HEAD, [cells(row) for row in rows])
+        made["classes"].append("peers")  # on a phone its cells stand one below the other
+        return [made]
 
 
 def cells(row: dict[str, Any]) -> Sequence[nodes.Node]:
