@@ -34,6 +34,7 @@ def share_of(r: Number[int, "0.."], n: Number[int, "1.."], p: Number[int, "1.."]
 def sharded_adam_state(W: Float[Array, "p n"]) -> list[AdamState]:
     """The state of each worker before the first step: zeros, for its share alone.
 
+    >>> import numpy as np
     >>> [len(state.m) for state in sharded_adam_state(np.zeros((2, 6)))]
     [3, 3]
     """
@@ -59,6 +60,7 @@ def sharded_adam(
     dW        the gradient of each worker's rows; the step is by their mean
     states    from `sharded_adam_state`, or of the step before
 
+    >>> import numpy as np
     >>> W, dW = np.ones((2, 4)), np.array([[1.0, 2.0, 3.0, 4.0], [3.0, 2.0, 1.0, 0.0]])
     >>> step = sharded_adam(W, dW, sharded_adam_state(W), rate=0.1)
     >>> step.W.round(4), step.sent
