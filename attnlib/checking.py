@@ -14,7 +14,7 @@ from collections.abc import Callable
 from itertools import zip_longest
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import IO, Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 AXES = ("no axis", "one axis", "two axes", "three axes", "four axes")
 NUMBERS = {"h": " of heads", "n": " of keys", "m": " of queries", "T": " of steps"}
@@ -47,6 +47,7 @@ OF_ITS_OWN_DTYPE = (
 ANOTHER_SOURCE = "Keys and values come from one source: `layer(X, source)`, and for X itself `layer(X)`."
 HINTS = {  # advice on a wrong shape, by the name of the array or its first letter
     "mask": " A mask over keys (b, n) becomes (b, 1, n) with `mask[:, None, :]`.",
+    "positions": " Positions of each row, the same for all of its heads, become `positions[:, None]`.",
     "reward": " The rewards of all keys become those of the drawn ones with `R[index]`.",
     "S": " More draws of the same rows go into leading axes.",
     "W": " Parameters are stored (in, out).",
@@ -70,11 +71,18 @@ class Axes:
         words = re.sub("[{}]", "", text).split()
         self.batch = words.pop(0) if words and words[0][0] in "*." else ""
         self.names, self.least = words, sum(word[0] != "#" for word in words)
-        self.more: list[Axes] = []  # alternatives with more axes, such as a mask with one for the heads
+        self.more: list[
+            Axes
+        ] = []  # alternatives with more axes, such as a mask with one for the heads, or of another kind
 
     def __str__(self) -> str:
         words = re.sub(r"[#{}]|self\.", "", self.text).split()
         return f"({', '.join(words)}{',' if len(words) == 1 and not self.batch else ''})"
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """How the names of the dtypes begin that the array, or one of its alternatives, may have."""
+        return tuple(name for one in (self, *self.more) for name in DTYPES[one.kind])
 
     def parts(self, shape: tuple[int, ...]) -> list[tuple[str, Any]]:
         """The name of each axis with its size in `shape`; all batch axes together come first."""
@@ -89,7 +97,7 @@ class Axes:
         rule, then = KINDS.get(name.split(".")[-1], KINDS[self.kind])
         if self.fits(value) and home and not isinstance(value, home):
             came, (rule, then) = type(value).__name__, KINDS[home.__module__]
-        elif self.fits(value) and came.startswith(DTYPES[self.kind]):
+        elif self.fits(value) and came.startswith(self.dtypes):
             call.arrays.append((name, tuple(value.shape), value, self))
             return
         elif not self.fits(value) and self.kind == "float":
@@ -137,6 +145,8 @@ class Instance:
         self.fields = {name: reader(one) for name, one in hints.items()}
 
     def fits(self, value: Any) -> bool:
+        if IO in self.kinds and (hasattr(value, "read") or hasattr(value, "write")):
+            return True  # an open file, of whatever class
         return callable(value) if self.kinds == (Callable,) else isinstance(value, self.kinds)
 
     def read(self, call: "Call", name: str, value: Any) -> None:
@@ -146,6 +156,8 @@ class Instance:
             seed = SEEDS.get(self.kinds[0].__module__.split(".")[0]) if kinds == ["Generator"] else None
             then = "Pass the function itself." if self.kinds == (Callable,) else None
             then = then or f"Make one {seed or f'with `{kinds[0]}(...)`'}."
+            if IO in self.kinds:
+                rule, then = "a path or an open file", "Make a path with `Path(...)`."
             call.refuse(f"{name} must be {rule}; got {type(value).__name__}. {then}", TypeError)
         for field, read in self.fields.items():
             read(call, f"{name}.{field}", getattr(value, field))
@@ -225,7 +237,9 @@ class Call:
         floats = {
             name: one
             for name, _, one, axes in self.arrays
-            if axes.kind == "float" and name.split(".")[-1] not in OF_ITS_OWN_DTYPE
+            if axes.kind == "float"
+            and name.split(".")[-1] not in OF_ITS_OWN_DTYPE
+            and dtype_of(one).startswith(DTYPES["float"])
         }
         if len({one.dtype for one in floats.values()}) > 1 and not converts(next(iter(floats.values()))):
             these = ", ".join(f"{name} {dtype_of(one)}" for name, one in floats.items())

@@ -17,7 +17,9 @@ from attnlib.train import pretraining
 from attnlib.train.checkpoint import CheckpointError
 
 
-def generated_text(folder: Path, prompt: str, *, tokens: int, temperature: float, seed: int) -> Iterator[str]:
+def generated_text(
+    folder: str | Path, prompt: str, *, tokens: int, temperature: float, seed: int
+) -> Iterator[str]:
     """The prompt and its continuation, piece by piece, up to the end of a document or of the model's context."""
     model, by = pretraining.load_trained(folder)
     end = by.numbers[pretraining.END]

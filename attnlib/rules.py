@@ -114,6 +114,13 @@ def broadcasts(who: str, name: str, array: Any, shape: tuple[int, ...]) -> None:
         raise ValueError(f"{who}: {name} must broadcast to the shape of the scores {shape}; {came}")
 
 
+def one_row_or_all(who: str, positions: tuple[int, ...], rows: tuple[int, ...]) -> None:
+    """Positions are one row for all, or have every axis of the rows: with some of them they would fit in two ways."""
+    fits = len(positions) in (1, len(rows)) and positions[-1:] == rows[-1:] and fits_into(positions, rows)
+    came = f"got {positions}.{HINTS['positions']}"
+    must(fits, who, f"positions must be {rows[-1:]}, or broadcast to {rows} and have all of its axes; {came}")
+
+
 def follows(who: str, K: Any, earlier: Any) -> None:
     """New keys have the shape of the cached ones in all but the number of positions."""
     if [*K.shape[:-2], K.shape[-1]] != [*earlier.shape[:-2], earlier.shape[-1]]:

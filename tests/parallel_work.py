@@ -11,6 +11,7 @@ from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT
 from attnlib.train import parallel as by
 from attnlib.train import pretraining
+from attnlib.train.clipping import clip_gradients, gradient_norm
 from attnlib.train.fit import fit
 from attnlib.train.rows import TokenRows
 from attnlib.train.shards import load_shards, save_shards
@@ -190,6 +191,86 @@ def order_of_a_pipeline(p):
     return found
 
 
+def averages_of(optimizer):
+    return [value for one in optimizer.state.values() for key, value in one.items() if key != "step"]
+
+
+def states_that_are_shared(p):
+    """Three steps of AdamW whose state is sharded, and of one process with the same gradients."""
+    mesh, alone = by.mesh_of(all=p), gpt(**EVEN)
+    model = by.data_parallel(gpt(**EVEN), mesh)
+    shared = by.sharded_optimizer(model, mesh, lr=0.1, weight_decay=0.1)
+    whole = torch.optim.AdamW(alone.parameters(), lr=0.1, weight_decay=0.1)
+    for _ in range(3):
+        shared.zero_grad()
+        by_rows(model, mesh)
+        for one, other in zip(alone.parameters(), model.parameters(), strict=True):
+            one.grad = other.grad.clone()
+        shared.step()
+        whole.step()
+    same = all(map(torch.equal, alone.parameters(), model.parameters()))
+    held = by.bytes_held(averages_of(shared.optim)), by.bytes_held(averages_of(whole))
+    return {"same": same, "held": held, "kind": type(shared.optim).__name__}
+
+
+def clipped(p):
+    """The length of the gradients of each kind, and the gradients shortened to a tenth of it."""
+    mesh, found = by.mesh_of(all=p), {}
+    alone = gpt()
+    all_rows(alone)
+    right = float(torch.nn.utils.clip_grad_norm_(alone.parameters(), float("inf")))
+    expected = {name: one / 10 for name, one in by.whole_gradients(alone).items()}
+
+    def measured(name, model, stages=None):
+        norm = clip_gradients(model, right / 10, stages)
+        far = max(float((one - expected[key]).abs().max()) for key, one in by.whole_gradients(model).items())
+        after = float(gradient_norm(model, stages))
+        found[name] = {"norm": float(norm), "right": right, "gradient": far, "after": after}
+
+    for kind in (by.data_parallel, by.fully_sharded):
+        model = kind(gpt(), mesh)
+        by_rows(model, mesh)
+        measured(kind.__name__, model)
+    model = by.tensor_parallel(gpt(), mesh)
+    all_rows(model)
+    measured("tensor_parallel", model)
+    stage = by.stage_of(gpt(), mesh)
+    in_a_pipeline(stage, mesh, "1F1B")[1]()
+    measured("pipeline", stage, mesh)
+    if p == 4:
+        mesh = by.mesh_of(data=2, model=2)
+        model = by.fully_sharded(by.tensor_parallel(gpt(), mesh["model"]), mesh["data"])
+        by_rows(model, mesh["data"])
+        measured("fully sharded and tensor parallel", model)
+    return found
+
+
+def computed_in(p):
+    """The dtypes of a fully sharded model that computes in bfloat16: inside a map, and of what is held and moved."""
+    mesh, seen = by.mesh_of(all=p), set()
+    model = by.fully_sharded(gpt(**EVEN).float(), mesh, torch.bfloat16)
+    network = model.blocks[0].feed_forward.W_1
+    network.register_forward_hook(
+        lambda map, given, made: seen.update((map.weight.dtype, given[0].dtype, made.dtype))
+    )
+    with Traffic() as traffic:
+        by_rows(model, mesh)
+    optimizer = torch.optim.Adam(model.parameters())
+    optimizer.step()
+    tensors = [*model.parameters(), *(one.grad for one in model.parameters()), *averages_of(optimizer)]
+    alone = single(**EVEN)[1]
+    gradients = by.whole_gradients(model)
+    far = sum(float((one - alone[name]).square().sum()) for name, one in gradients.items())
+    size = sum(float(one.square().sum()) for one in alone.values())
+    return {
+        "inside": sorted(map(str, seen)),
+        "held": sorted({str(one.dtype) for one in tensors}),
+        "far": (far / size) ** 0.5,
+        "gathered": traffic.bytes("all-gather"),
+        "scattered": traffic.bytes("reduce-scatter"),
+    }
+
+
 def fully_sharded_with_adam(p):
     model = by.fully_sharded(gpt(), by.mesh_of(all=p))
     return model, torch.optim.Adam(model.parameters(), lr=1e-3)
@@ -231,6 +312,37 @@ def reads_shards(p, folder):
     )
 
 
+def goes_on(p, folder):
+    """A training with a sharded optimiser is stopped and goes on: as one that was not, and as one process."""
+
+    def trained(steps, workers, folder=None):
+        model, tokens = gpt(), np.random.default_rng(0).integers(0, VOCAB, 400).astype(np.uint16)
+        rows, options = TokenRows(tokens, n=N, batch=8), {"lr": 1e-3, "eps": 1e-3}
+        optimizer = (
+            by.sharded_optimizer(model, by.mesh_of(all=p), torch.optim.Adam, **options)
+            if workers
+            else torch.optim.Adam(model.parameters(), **options)
+        )
+        fit(
+            model,
+            pretraining.loss,
+            rows,
+            steps=steps,
+            optimizer=optimizer,
+            workers=workers,
+            folder=folder,
+            keep_every=2,
+        )
+        return model
+
+    trained(2, WorkerGroup(), folder / "stopped")
+    dist.barrier()
+    found, whole = trained(4, WorkerGroup(), folder / "stopped"), trained(4, WorkerGroup())
+    pairs = zip(found.parameters(), trained(4, None).parameters(), strict=True)
+    far = max(float((one - other).detach().abs().max()) for one, other in pairs)
+    return {"same": all(map(torch.equal, found.parameters(), whole.parameters())), "far": far}
+
+
 def fits(p):
     """Some steps of `fit`, shared and alone: a batch of 6 rows is 2, 2, 1 and 1 for four workers."""
 
@@ -258,6 +370,9 @@ def fits(p):
 def work(folder):
     folder, p = Path(folder), dist.get_world_size()
     found = {"kinds": kinds(p), "moved": moved_and_held(p), "order": order_of_a_pipeline(p), "fits": fits(p)}
+    found |= {"states": states_that_are_shared(p), "clipped": clipped(p), "computed in": computed_in(p)}
+    if p == 2:
+        found["goes on"] = goes_on(p, folder)
     if p == 4:
         found["kinds"] |= two_kinds()
         writes_shards(p, folder)

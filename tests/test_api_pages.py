@@ -14,7 +14,7 @@ from built import tree
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book"))
 
-from _ext import docstrings, package, signatures, taught_in, twins  # noqa: E402  (the extension lies beside the book)
+from _ext import docstrings, package, peers, signatures, taught_in, twins  # noqa: E402  (the extension lies beside the book)
 
 SITE = ROOT / "_build" / "html" / "book"
 PACKAGE = package.read_package(ROOT / "attnlib")
@@ -48,7 +48,7 @@ def test_a_package_with_all_offers_exactly_that() -> None:
     assert PACKAGE.find("attnlib.viz.heatmap.heatmap") == "viz.heatmap"
 
 
-@pytest.mark.parametrize("module", [docstrings, package, signatures, twins])
+@pytest.mark.parametrize("module", [docstrings, package, peers, signatures, twins])
 def test_the_examples_in_the_extension_hold(module) -> None:
     found = doctest.testmod(module)
     assert found.attempted and not found.failed

@@ -1,9 +1,12 @@
-"""Learning merges: the quick way equals the definition, ties go to the smaller numbers (book: Chapter 4)."""
+"""Learning merges: the quick way equals the definition, ties go by the rule that is named (book: Chapter 4)."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attnlib.data.bpe.tokenizer import train_tokenizer
 from attnlib.data.bpe.training import (
+    TIES,
     PairCounts,
     count_words,
     learn_merges,
@@ -25,10 +28,30 @@ def test_a_tie_goes_to_the_smaller_numbers_not_to_the_smaller_bytes():
 
 @settings(max_examples=30)  # recounting is slow
 @given(
-    st.dictionaries(st.text("abc ", min_size=1, max_size=9).map(str.encode), st.integers(1, 9), max_size=12)
+    st.dictionaries(st.text("abc ", min_size=1, max_size=9).map(str.encode), st.integers(1, 3), max_size=12)
 )
-def test_counting_only_what_changed_gives_the_same_merges(words):
-    assert learn_merges(words, 12) == learn_merges_by_recounting(words, 12)
+@pytest.mark.parametrize("ties", TIES)
+def test_counting_only_what_changed_gives_the_same_merges(ties, words):
+    assert learn_merges(words, 12, ties) == learn_merges_by_recounting(words, 12, ties)
+
+
+def test_a_tie_may_go_to_the_larger_bytes_instead():
+    """As pairs of bytes, not joined: (BA, A) comes after (B, ZZ), although BAA comes before BZZ."""
+    assert learn_merges({b"ab": 1, b"ac": 1}, 1, ties="bytes") == [(b"a", b"c")]
+    assert learn_merges({b"b ": 1, b"ba": 1}, 1, ties="bytes") == [(b"b", b"a")]
+    words = {b"BA": 9, b"BAA": 2, b"BZ": 2, b"ZZ": 8, b"BZZ": 2}
+    for learn in (learn_merges, learn_merges_by_recounting):
+        assert learn(words, 9, ties="bytes")[:3] == [(b"B", b"A"), (b"Z", b"Z"), (b"BA", b"A")]
+        assert learn(words, 9, ties="numbers")[:3] == [(b"B", b"A"), (b"Z", b"Z"), (b"B", b"Z")]
+    by_numbers, by_bytes = (train_tokenizer(["ab cd"], 1, ties=ties).merges for ties in TIES)
+    assert by_numbers == ((b"a", b"b"),) and by_bytes == ((b"c", b"d"),)
+
+
+@pytest.mark.bad_input
+def test_another_rule_for_ties_is_named():
+    for learn in (learn_merges, learn_merges_by_recounting):
+        with pytest.raises(ValueError, match="learn_merges: ties must be one of numbers, bytes; got 'first'"):
+            learn({b"ab": 1}, 1, ties="first")
 
 
 @settings(max_examples=30)

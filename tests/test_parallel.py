@@ -209,6 +209,53 @@ def test_what_is_held_is_the_formulas(p, found):
 
 @pytest.mark.training
 @pytest.mark.parametrize("p", SIZES)
+def test_a_sharded_optimiser_is_one_process_and_holds_a_share(p, found):
+    """To the last bit; half of the bytes on two workers, a quarter on four, as the formula says."""
+    c = config(**EVEN)
+    for r in range(p):
+        mine = found[p][r]["states"]
+        assert mine["same"] and mine["kind"] == "AdamW"
+        here, whole = mine["held"]
+        assert whole == costs.data_parallel_held(c, p, 8).averages
+        assert here == pytest.approx(costs.data_parallel_held(c, p, 8, state_only=True).averages, rel=0.01)
+    assert sum(found[p][r]["states"]["held"][0] for r in range(p)) == whole
+
+
+@pytest.mark.training
+def test_a_sharded_optimiser_goes_on_where_it_was_stopped(found):
+    for r in range(2):
+        mine = found[2][r]["goes on"]
+        assert mine["same"] and mine["far"] < 1e-10
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("p", SIZES)
+def test_gradients_are_shortened_as_in_one_process(p, found):
+    """A parameter that all workers have counts once: PyTorch's own function refuses a model that has both kinds."""
+    names = {"data_parallel", "fully_sharded", "tensor_parallel", "pipeline"}
+    for r in range(p):
+        assert set(found[p][r]["clipped"]) == names | ({TOGETHER[0]} if p == 4 else set())
+        for mine in found[p][r]["clipped"].values():
+            assert mine["norm"] == pytest.approx(mine["right"], rel=1e-10)
+            assert mine["after"] == pytest.approx(mine["right"] / 10, rel=1e-10) and mine["gradient"] < 1e-10
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("p", SIZES)
+def test_a_sharded_model_computes_in_one_dtype_and_is_held_in_another(p, found):
+    """Parameters are gathered with half of the bytes; gradients are summed, and all is held, in float32."""
+    c = config(**EVEN)
+    blocks, rest = costs.parameters(c) - costs.rest(c), costs.rest(c)
+    for r in range(p):
+        mine = found[p][r]["computed in"]
+        assert mine["inside"] == ["torch.bfloat16"] and mine["held"] == ["torch.float32"]
+        assert 1e-6 < mine["far"] < 0.05  # of the gradient's length
+        assert mine["gathered"] == (p - 1) / p * (2 * blocks + rest) * 2
+        assert mine["scattered"] == (p - 1) / p * (blocks + rest) * 4
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("p", SIZES)
 def test_a_checkpoint_of_four_workers_is_read_by_others(p, found):
     for r in range(p):
         read = found[p][r]["shards"]

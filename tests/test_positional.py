@@ -169,3 +169,75 @@ def test_rotary_equals_its_twin_and_hugging_faces_layout(rng):
     angles = torch.tensor(positional.angles(places, D)).repeat(1, 2)
     theirs, _ = apply_rotary_pos_emb(T[:, None], T[:, None], angles.cos()[None], angles.sin()[None])
     assert_close(positional.rotary_halves(X, places), theirs[:, 0], "float64")
+
+
+# ---- Positions as they come in other code: integers, and of each row ------------------------------------------------
+
+TURNS = ("rotary", "rotary_halves")
+OF_ROWS = np.array([[0, 1, 2, 3, 4], [7, 2, 9, 2, 0]])  # a text, and another in an order of its own
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_integers_are_positions_too(name, rng):
+    X, places = rng.normal(size=(2, 5, D)), np.arange(5)
+    right = getattr(positional, name)(X, places.astype(float))
+    assert_close(getattr(positional, name)(X, places), right, "float64")
+    assert_close(getattr(twin, name)(torch.tensor(X), torch.tensor(places)), right, "float64")
+    back = getattr(positional, f"{name}_backward")(right, places.astype(np.uint16))
+    assert_close(back, X, "float64")
+
+
+@pytest.mark.parametrize("name", TURNS)
+@pytest.mark.parametrize("places", [OF_ROWS, OF_ROWS.astype(float)], ids=["integers", "numbers"])
+def test_each_row_has_positions_of_its_own(name, places, rng):
+    X = rng.normal(size=(2, 5, D))
+    turn = getattr(positional, name)
+    right = np.stack([turn(row, at) for row, at in zip(X, places, strict=True)])
+    assert_close(turn(X, places), right, "float64")
+    assert_close(getattr(positional, f"{name}_backward")(right, places), X, "float64")
+    T, P = torch.tensor(X), torch.tensor(places)
+    assert_close(getattr(twin, name)(T, P), right, "float64")
+    layout = "neighbours" if name == "rotary" else "halves"
+    module = twin.Rotary(D, context=10, layout=layout).double()
+    assert_close(module(T, P.long()), right, "float32")  # its table is in float32
+    assert torch.equal(module(T, torch.arange(5)), module(T))  # one row for all
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_positions_of_rows_are_those_of_all_heads_when_they_say_so(name, rng):
+    """Of (2, 2, 5, d) a row of positions could be a text's or a head's: two axes alone are refused, in each twin."""
+    X = rng.normal(size=(2, 2, 5, D))
+    right = np.stack([getattr(positional, name)(X[:, head], OF_ROWS) for head in range(2)], axis=1)
+    assert_close(getattr(positional, name)(X, OF_ROWS[:, None]), right, "float64")
+    T, P = torch.tensor(X), torch.tensor(OF_ROWS)
+    assert_close(getattr(twin, name)(T, P[:, None]), right, "float64")
+    sentence = r"rotary\w*: positions must be .*; got \(2, 5\)\. .* `positions\[:, None\]`"
+    turning = twin.Rotary(D, context=10, layout="halves")
+    for turn, given, at in (
+        (getattr(positional, name), X, OF_ROWS),
+        (getattr(twin, name), T, P),
+        (turning, T, P),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            turn(given, at)
+
+
+def test_a_layer_takes_the_positions_of_each_row():
+    """A text that is padded in front attends as the text alone, whose positions begin at 0."""
+    from attnlib.nn.multihead import MultiHeadAttention
+
+    torch.manual_seed(0)
+    turn = twin.Rotary(4, context=9, layout="halves")
+    layer, X = MultiHeadAttention(d_model=8, n_heads=2, causal=True), torch.randn(2, 5, 8)
+    places, real = torch.tensor([[0, 1, 2, 3, 4], [0, 0, 0, 1, 2]]), torch.ones(2, 5, dtype=torch.bool)
+    real[1, :2] = False
+    Y = layer(X, rotate=lambda Q, first: turn(Q, places[:, None]), key_mask=real)
+    assert_close(Y[0], layer(X[:1], rotate=turn)[0], "float32")
+    assert_close(Y[1, 2:], layer(X[1:, 2:], rotate=turn)[0], "float32")
+
+
+def test_far_positions_are_as_exact_in_float32(rng):
+    """The angle is computed in float64: at position 100,000 its rounding to float32 alone would be felt."""
+    X, far = rng.normal(size=(3, D)), np.array([99_999, 100_000, 100_001])
+    right = positional.rotary(X, far)
+    assert_close(twin.rotary(torch.tensor(X, dtype=torch.float32), torch.tensor(far)), right, "float32")

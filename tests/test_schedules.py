@@ -115,3 +115,54 @@ def test_a_stable_rate_is_level_until_it_falls():
 def test_a_warmup_longer_than_the_training_is_named():
     with pytest.raises(ValueError, match="cosine: warmup must be between 0 and steps=10; got warmup=11"):
         schedules.cosine(0, steps=10, warmup=11)
+
+
+# ---- A warmup that starts at zero, as other code has it --------------------------------------------------------------
+
+FROM_ZERO = [name for name in ALL if name != "inverse_square_root"]  # its t stands below a root
+
+
+@pytest.mark.parametrize("name", FROM_ZERO)
+def test_from_zero_the_first_rate_is_zero_and_the_warmup_a_step_later(name):
+    rates = [ALL[name](step, from_zero=True) for step in range(STEPS)]
+    assert rates[0] == 0.0
+    assert rates[1 : WARMUP + 1] == [ALL[name](step) for step in range(WARMUP)]
+    assert rates[WARMUP:] == [ALL[name](step) for step in range(WARMUP, STEPS)]  # the peak is where it was
+
+
+@pytest.mark.parametrize(
+    "name, theirs",
+    [
+        ("constant", "get_constant_schedule_with_warmup"),
+        ("linear", "get_linear_schedule_with_warmup"),
+        ("cosine", "get_cosine_schedule_with_warmup"),
+        ("warmup_stable_decay", "get_wsd_schedule"),
+    ],
+)
+def test_from_zero_it_is_hugging_faces(name, theirs):
+    import transformers
+
+    sizes = {"num_warmup_steps": WARMUP}
+    if name in ("linear", "cosine"):
+        sizes |= {"num_training_steps": STEPS}
+    if name == "warmup_stable_decay":
+        sizes |= {"num_training_steps": STEPS, "num_decay_steps": DECAY, "decay_type": "linear"}
+    right = used(lambda optimizer: getattr(transformers, theirs)(optimizer, **sizes))
+    assert [ALL[name](step, from_zero=True) for step in range(STEPS)] == pytest.approx(right, rel=1e-12)
+
+
+@pytest.mark.parametrize("last", [0.0, 0.1])
+def test_from_zero_it_is_a_cycle_between_two_rates(last):
+    """The same written with a largest and a smallest rate, in three cases."""
+
+    def by_cases(step, largest, smallest):
+        if step < WARMUP:
+            return largest * step / WARMUP
+        if step > STEPS:
+            return smallest
+        share = (step - WARMUP) / (STEPS - WARMUP)
+        return smallest + (largest - smallest) * (1 + math.cos(math.pi * share)) / 2
+
+    for step in range(STEPS + 3):
+        mine = schedules.cosine(step, STEPS, WARMUP, PEAK, last, from_zero=True)
+        assert math.isclose(mine, by_cases(step, PEAK, last * PEAK), rel_tol=1e-12, abs_tol=1e-18)

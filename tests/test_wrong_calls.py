@@ -22,7 +22,7 @@ from attnlib.checking import factors_of
 from attnlib.nn.kernel import exponential_kernel as nn_kernel
 from attnlib.nn.ops import unit as nn_unit
 from attnlib.nn.recurrent import rnn_cell as nn_cell
-from attnlib.reference import block, decoder_block, gpt, recurrent
+from attnlib.reference import block, decoder_block, gpt, recurrent, sharded_optim
 from attnlib.reference.kernel import exponential_kernel
 from attnlib.reference.transformer import NormParameters
 
@@ -149,6 +149,9 @@ SPECIAL = {
         "attnlib.nn.multihead"
     ).MultiHeadAttention(d_model=4, n_heads=2),
     ("gated_heads", "gates"): lambda maker: torch.ones(2),
+    ("sharded_adam", "states"): lambda maker: sharded_optim.sharded_adam_state(
+        maker.array("float", "p n", "")
+    ),
 }
 
 for order in (block.pre_norm_block, block.post_norm_block):

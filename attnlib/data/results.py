@@ -22,8 +22,9 @@ FOLDER = Path(__file__).parent / "results"
 LARGEST = 300_000  # bytes: a result is reviewed by people and shipped with the package
 
 
-def load_result(name: str, folder: Path = FOLDER) -> dict[str, Any]:
+def load_result(name: str, folder: str | Path = FOLDER) -> dict[str, Any]:
     """The stored result `name`, a dictionary whose entry "provenance" says where it comes from."""
+    folder = Path(folder)
     file = folder / f"{name}.json"
     if not file.is_file():
         names = ", ".join(sorted(path.stem for path in folder.glob("*.json"))) or "none"
@@ -39,7 +40,7 @@ def save_result(
     command: str,
     seconds: float,
     device: str = "cpu",
-    folder: Path = FOLDER,
+    folder: str | Path = FOLDER,
 ) -> Path:
     """Write `data` with its provenance and return the file's path. `seconds` is how long the experiment took."""
     if "provenance" in data:
@@ -52,6 +53,7 @@ def save_result(
             f"save_result: a result must have at most {LARGEST} bytes; {name!r} has {len(text.encode())}. "
             "Round the numbers or store fewer."
         )
+    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     file, half = folder / f"{name}.json", folder / f"{name}.part"
     half.write_text(text + "\n", encoding="utf-8")

@@ -49,13 +49,13 @@ def quantised(parameters: Mapping[str, Array]) -> dict[str, Rows | Array]:
     return {name: quantise_rows(W) if W.ndim == 2 else W for name, W in parameters.items()}
 
 
-def read_safetensors(file: Path) -> dict[str, Array]:
+def read_safetensors(file: str | Path) -> dict[str, Array]:
     """The arrays of a file in bfloat16, as float32.
 
     NumPy has no bfloat16, but its bits are the upper half of a float32. The file is a length, that many bytes of JSON,
     and the numbers.
     """
-    data = file.read_bytes()
+    data = Path(file).read_bytes()
     start = 8 + int.from_bytes(data[:8], "little")
     described = json.loads(data[8:start])
     described.pop("__metadata__", None)

@@ -6,6 +6,7 @@ positions are encoded, which norm, which activation function, biases or none, ke
 
 import math
 from pathlib import Path
+from typing import IO
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from attnlib import decode
 from attnlib.models.config import ModelConfig
 from attnlib.models.parts import last_norm_of, positions_of, stack_of
-from attnlib.models.saved import load_parameters, save_model, saved_config
+from attnlib.models.saved import save_model, saved_model, take_parameters
 from attnlib.models.start import initialise
 from attnlib.nn.cache import KVCache
 from attnlib.nn.direct_calls import with_direct_calls
@@ -22,7 +23,11 @@ from attnlib.shapes import Float, Int, checked
 
 
 class GPT(nn.Module):
-    """Embedding, blocks, a last norm, and scores over the vocabulary."""
+    """Embedding, blocks, a last norm, and scores over the vocabulary.
+
+    `torch.compile` and `torch.export.export` take it, for every batch and length. `torch.jit.trace`, which PyTorch has
+    deprecated, does not: attention decides by sizes, and in a trace sizes are tensors.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -93,15 +98,19 @@ class GPT(nn.Module):
         finally:
             self.train(training)
 
-    def save(self, folder: str | Path) -> None:
-        """Write the parameters, one safetensors file, and the config beside it."""
-        save_model(self, folder)
+    def save(self, to: str | Path | IO[bytes]) -> None:
+        """Write the parameters, one safetensors file, and the config beside it.
+
+        to    a folder; or a file that is open for bytes, which gets both
+        """
+        save_model(self, to)
 
     @classmethod
-    def load(cls, folder: str | Path) -> "GPT":
+    def load(cls, source: str | Path | IO[bytes]) -> "GPT":
         """The model that `save` wrote, without dropout."""
-        model = cls(saved_config(folder))
-        load_parameters(model, folder)
+        config, parameters = saved_model(source)
+        model = cls(config)
+        take_parameters(model, parameters)
         return model.eval()
 
 

@@ -54,14 +54,15 @@ class Taken(NamedTuple):
 
 def load_published(model: GPT, file: str | Path) -> Taken:
     """Read a safetensors file with the published names of GPT-2 or of Llama into the model; all or nothing."""
-    return take_published(model, read(Path(file)), str(file))
+    return take_published(model, read(file), str(file))
 
 
-def read(file: Path) -> dict[str, Tensor]:
+def read(file: str | Path) -> dict[str, Tensor]:
     """The tensors of a safetensors file; a sentence where it is something else or broken off."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
+    file = Path(file)
     if not file.is_file():
         raise FileNotFoundError(
             f"load_published: there must be a file of parameters; got {file}, which is none."

@@ -1,48 +1,73 @@
 """A model in a folder: its parameters as one safetensors file, and beside it its config (book: Chapter 4).
 
-Both are numbers and words, so that loading runs no code. What a training needs to go on is more: see
-`attnlib.train.checkpoint`.
+In an open file the config is part of the safetensors file, in its metadata. Both are numbers and words, so that loading
+runs no code. What a training needs to go on is more: see `attnlib.train.checkpoint`.
 """
 
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from attnlib import rules
 from attnlib.models.config import ModelConfig, stored_config
 
 PARAMETERS, CONFIG = "model.safetensors", "config.json"
+Tensors = dict[str, Tensor]
 
 
-def save_model(model: Any, folder: str | Path) -> None:
-    """Write both files; an interruption leaves the earlier ones. A table that has two names is stored once."""
-    from safetensors.torch import save_file
+def save_model(model: Any, to: str | Path | IO[bytes]) -> None:
+    """Write both files, or one to an open file. An interruption leaves the earlier ones in the folder.
 
-    folder = Path(folder)
+    A table that has two names is stored once.
+    """
+    from safetensors.torch import save, save_file
+
+    tensors = {name: one.detach().contiguous() for name, one in _stored(model)}
+    config = json.dumps(asdict(model.config), indent=1)
+    if not isinstance(to, str | Path):
+        to.write(save(tensors, metadata={CONFIG: config}))
+        return
+    folder = Path(to)
     folder.mkdir(parents=True, exist_ok=True)
     parts = {name: folder / f"{name}.part" for name in (PARAMETERS, CONFIG)}
-    tensors = {name: one.detach().contiguous() for name, one in _stored(model)}
     save_file(tensors, parts[PARAMETERS])
-    parts[CONFIG].write_text(json.dumps(asdict(model.config), indent=1), encoding="utf-8")
+    parts[CONFIG].write_text(config, encoding="utf-8")
     for name, part in parts.items():
         part.replace(folder / name)
 
 
-def saved_config(folder: str | Path) -> ModelConfig:
-    """The config that lies in the folder."""
-    file = Path(folder) / CONFIG
-    rules.must(file.is_file(), "load", f"the folder must have {CONFIG}, which `save` writes; got {folder}.")
-    return stored_config(json.loads(file.read_text(encoding="utf-8")))
+def saved_model(source: str | Path | IO[bytes]) -> tuple[ModelConfig, Tensors]:
+    """The config and the parameters that `save_model` wrote."""
+    from safetensors.torch import load, load_file
+
+    if not isinstance(source, str | Path):
+        data = source.read()
+        text = _metadata(data).get(CONFIG)
+        then = "`save` writes one."
+        rules.must(
+            text is not None, "load", f"an open file must have a model with its config; got none. {then}"
+        )
+        return stored_config(json.loads(str(text))), load(data)
+    file = Path(source) / CONFIG
+    rules.must(file.is_file(), "load", f"the folder must have {CONFIG}, which `save` writes; got {source}.")
+    config = stored_config(json.loads(file.read_text(encoding="utf-8")))
+    return config, load_file(Path(source) / PARAMETERS)
 
 
-def load_parameters(model: nn.Module, folder: str | Path) -> None:
+def _metadata(data: bytes) -> dict[str, str]:
+    """What stands beside the tensors in a safetensors file, which begins with its table of contents and its length."""
+    try:
+        table = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        return table.get("__metadata__", {})
+    except (ValueError, AttributeError):
+        return {}
+
+
+def take_parameters(model: nn.Module, tensors: Tensors) -> None:
     """Put the stored parameters into a model of the stored config, in the dtype in which they were stored."""
-    from safetensors.torch import load_file
-
-    tensors = load_file(Path(folder) / PARAMETERS)
     model.to(next(iter(tensors.values())).dtype)
     wanted = {name for name, _ in _stored(model)}
     missing = ", ".join(sorted(wanted ^ tensors.keys()))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlib import rules
-from attnlib.shapes import Float, Number, checked
+from attnlib.shapes import Float, Int, Number, checked
 
 
 @checked
@@ -41,11 +41,14 @@ def wavelengths(d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0) -
 
 @checked
 def angles(
-    positions: Float[Tensor, "n"], d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0
-) -> Float[Tensor, "n pairs"]:
+    positions: Float[Tensor, "*b n"] | Int[Tensor, "*b n"],
+    d: Number[int, "1.."],
+    base: Number[float, "0<.."] = 10_000.0,
+) -> Float[Tensor, "*b n pairs"]:
     """By which angle each pair of coordinates is rotated at each position; computed in float64."""
     per_step = 2 * math.pi / wavelengths(d, base).to(positions.device)
-    return (positions.double()[:, None] * per_step).to(positions.dtype)
+    dtype = positions.dtype if positions.is_floating_point() else torch.get_default_dtype()
+    return (positions.double()[..., None] * per_step).to(dtype)
 
 
 @checked
@@ -64,22 +67,32 @@ def sinusoids(
 
 @checked
 def rotary(
-    X: Float[Tensor, "*b n 2pairs"], positions: Float[Tensor, "n"], base: Number[float, "0<.."] = 10_000.0
+    X: Float[Tensor, "*b n 2pairs"],
+    positions: Float[Tensor, "*#b n"] | Int[Tensor, "*#b n"],
+    base: Number[float, "0<.."] = 10_000.0,
 ) -> Float[Tensor, "*b n 2pairs"]:
-    """Rotate each pair of neighbouring coordinates by its angle at the vector's position (eq-relative)."""
-    return _rotate_neighbours(X, *_cos_sin(angles(positions, X.shape[-1], base)))
+    """Rotate each pair of neighbouring coordinates by its angle at the vector's position (eq-relative).
+
+    positions    numbers or integers, (n,) for all rows, or (*b, n) for each, with an axis of size one where they agree
+    """
+    return _rotate_neighbours(X, *_at("rotary", X, positions, base))
 
 
 @checked
 def rotary_halves(
-    X: Float[Tensor, "*b n 2pairs"], positions: Float[Tensor, "n"], base: Number[float, "0<.."] = 10_000.0
+    X: Float[Tensor, "*b n 2pairs"],
+    positions: Float[Tensor, "*#b n"] | Int[Tensor, "*#b n"],
+    base: Number[float, "0<.."] = 10_000.0,
 ) -> Float[Tensor, "*b n 2pairs"]:
     """The same with coordinate i and i + d/2 as a pair, Hugging Face's layout of Llama's parameters."""
-    return _rotate_halves(X, *_cos_sin(angles(positions, X.shape[-1], base)))
+    return _rotate_halves(X, *_at("rotary_halves", X, positions, base))
 
 
-def _cos_sin(A: Float[Tensor, "n pairs"]) -> tuple[Tensor, Tensor]:
-    return A.cos(), A.sin()
+def _at(who: str, X: Tensor, positions: Tensor, base: float) -> tuple[Tensor, Tensor]:
+    """Cosine and sine of each angle, in the dtype of the vectors."""
+    rules.one_row_or_all(who, tuple(positions.shape), X.shape[:-1])
+    A = angles(positions.double(), X.shape[-1], base)
+    return A.cos().to(X.dtype), A.sin().to(X.dtype)
 
 
 def _rotate_neighbours(X: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -99,7 +112,7 @@ LAYOUTS = {"neighbours": _rotate_neighbours, "halves": _rotate_halves}
 
 
 class Rotary(nn.Module):
-    """Rotates queries and keys that stand at `first` and after it: what `MultiHeadAttention` takes as `rotate`.
+    """Rotates queries and keys by their positions: what `MultiHeadAttention` takes as `rotate`.
 
     d_k        width of a head
     context    how many positions there are angles for
@@ -120,11 +133,21 @@ class Rotary(nn.Module):
         rules.must(d_k % 2 == 0, "rotary", even)
         rules.one_of("rotary", "layout", layout, LAYOUTS)
         self.rotated, self.context = LAYOUTS[layout], context
-        cos, sin = _cos_sin(angles(torch.arange(context, dtype=torch.float64), d_k, base))
-        self.register_buffer("cos", cos.to(torch.get_default_dtype()), persistent=False)
-        self.register_buffer("sin", sin.to(torch.get_default_dtype()), persistent=False)
+        A = angles(torch.arange(context, dtype=torch.float64), d_k, base)
+        self.register_buffer("cos", A.cos().to(torch.get_default_dtype()), persistent=False)
+        self.register_buffer("sin", A.sin().to(torch.get_default_dtype()), persistent=False)
 
-    def forward(self, X: Float[Tensor, "*b n d_k"], first: int = 0) -> Float[Tensor, "*b n d_k"]:
+    def forward(
+        self, X: Float[Tensor, "*b n d_k"], first: int | Int[Tensor, "*#b n"] = 0
+    ) -> Float[Tensor, "*b n d_k"]:
+        """The rotated vectors.
+
+        first    the position of the first, which the others follow; or the positions themselves: integers, (n,) for all
+                 rows, or (*b, n) for each, an axis of size one where they do not differ
+        """
+        if isinstance(first, Tensor):
+            rules.one_row_or_all("rotary", tuple(first.shape), X.shape[:-1])
+            return self.rotated(X, self.cos[first].to(X.dtype), self.sin[first].to(X.dtype))
         end = first + X.shape[-2]
         _within_context("rotary", end, self.context)
         return self.rotated(X, self.cos[first:end].to(X.dtype), self.sin[first:end].to(X.dtype))

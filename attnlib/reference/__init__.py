@@ -22,6 +22,7 @@
     all_reduce  sums over workers on a ring              pipeline    schedules of pipeline parallelism
     ring_attention  attention over a text on several workers
     flash       attention in tiles, which keeps no weights
+    sharded_optim   an optimiser whose state is split over workers
     floats      number formats                           loss_scale  loss scaling for float16
 
 `attnlib.nn` has the same functions in PyTorch. Nothing here imports torch.

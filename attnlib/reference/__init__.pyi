@@ -372,6 +372,12 @@ from attnlib.reference.scores import (
     scaled_dot_scores as scaled_dot_scores,
     scaled_dot_scores_backward as scaled_dot_scores_backward,
 )
+from attnlib.reference.sharded_optim import (
+    ShardedStep as ShardedStep,
+    share_of as share_of,
+    sharded_adam as sharded_adam,
+    sharded_adam_state as sharded_adam_state,
+)
 from attnlib.reference.sparse import (
     LocalCache as LocalCache,
     local_attention as local_attention,

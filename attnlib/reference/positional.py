@@ -6,6 +6,7 @@ in Chapter 4. The twin, where autograd does the backward, is `attnlib.nn.positio
 
 import numpy as np
 
+from attnlib import rules
 from attnlib.shapes import Array, Float, Int, Number, checked
 
 
@@ -41,15 +42,17 @@ def wavelengths(d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0) -
 
 @checked
 def angles(
-    positions: Float[Array, "n"], d: Number[int, "1.."], base: Number[float, "0<.."] = 10_000.0
-) -> Float[Array, "n pairs"]:
+    positions: Float[Array, "*b n"] | Int[Array, "*b n"],
+    d: Number[int, "1.."],
+    base: Number[float, "0<.."] = 10_000.0,
+) -> Float[Array, "*b n pairs"]:
     """By which angle each pair of coordinates is rotated at each position.
 
     >>> angles(np.array([0.0, 1.0]), 4).round(4)
     array([[0.  , 0.  ],
            [1.  , 0.01]])
     """
-    return positions[:, None] * (2 * np.pi / wavelengths(d, base))
+    return positions[..., None] * (2 * np.pi / wavelengths(d, base))
 
 
 @checked
@@ -68,29 +71,36 @@ def sinusoids(
 
 @checked
 def rotary(
-    X: Float[Array, "*b n 2pairs"], positions: Float[Array, "n"], base: Number[float, "0<.."] = 10_000.0
+    X: Float[Array, "*b n 2pairs"],
+    positions: Float[Array, "*#b n"] | Int[Array, "*#b n"],
+    base: Number[float, "0<.."] = 10_000.0,
 ) -> Float[Array, "*b n 2pairs"]:
     """Rotate each pair of neighbouring coordinates by its angle at the vector's position (eq-relative).
 
     Queries and keys are rotated, values are not: a score then depends on the distance of the two alone.
 
+    positions    numbers or integers, (n,) for all rows, or (*b, n) for each, with an axis of size one where they agree
+
     >>> rotary(np.array([[1.0, 0.0]]), np.array([np.pi / 2])).round(12)
     array([[0., 1.]])
     """
+    rules.one_row_or_all("rotary", tuple(positions.shape), X.shape[:-1])
     A = angles(positions, X.shape[-1], base)
     return _turn(X, np.cos(A).astype(X.dtype), np.sin(A).astype(X.dtype))
 
 
 @checked
 def rotary_backward(
-    dY: Float[Array, "*b n 2pairs"], positions: Float[Array, "n"], base: Number[float, "0<.."] = 10_000.0
+    dY: Float[Array, "*b n 2pairs"],
+    positions: Float[Array, "*#b n"] | Int[Array, "*#b n"],
+    base: Number[float, "0<.."] = 10_000.0,
 ) -> Float[Array, "*b n 2pairs"]:
     """dX: a rotation's transpose rotates back."""
-    return rotary(dY, -positions, base)
+    return rotary(dY, -1.0 * positions, base)
 
 
 def _turn(
-    X: Float[Array, "*b n 2pairs"], cos: Float[Array, "n pairs"], sin: Float[Array, "n pairs"]
+    X: Float[Array, "*b n 2pairs"], cos: Float[Array, "*#b n pairs"], sin: Float[Array, "*#b n pairs"]
 ) -> Float[Array, "*b n 2pairs"]:
     a, b = X[..., 0::2], X[..., 1::2]
     return np.stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(X.shape)
@@ -98,7 +108,9 @@ def _turn(
 
 @checked
 def rotary_halves(
-    X: Float[Array, "*b n 2pairs"], positions: Float[Array, "n"], base: Number[float, "0<.."] = 10_000.0
+    X: Float[Array, "*b n 2pairs"],
+    positions: Float[Array, "*#b n"] | Int[Array, "*#b n"],
+    base: Number[float, "0<.."] = 10_000.0,
 ) -> Float[Array, "*b n 2pairs"]:
     """The same with coordinate i and i + d/2 as a pair, Hugging Face's layout of Llama's parameters.
 
@@ -113,10 +125,12 @@ def rotary_halves(
 
 @checked
 def rotary_halves_backward(
-    dY: Float[Array, "*b n 2pairs"], positions: Float[Array, "n"], base: Number[float, "0<.."] = 10_000.0
+    dY: Float[Array, "*b n 2pairs"],
+    positions: Float[Array, "*#b n"] | Int[Array, "*#b n"],
+    base: Number[float, "0<.."] = 10_000.0,
 ) -> Float[Array, "*b n 2pairs"]:
     """dX: a rotation's transpose rotates back."""
-    return rotary_halves(dY, -positions, base)
+    return rotary_halves(dY, -1.0 * positions, base)
 
 
 @checked

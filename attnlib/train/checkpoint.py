@@ -2,7 +2,8 @@
 
 Chapter 5 uses it. A checkpoint is two files: the tensors as safetensors, and, written after them, a JSON file with all
 else and the checksums of both. Each file is written under another name, flushed to the disk, and renamed; a training
-killed at any moment still has the checkpoint before. Unlike a pickle, a checkpoint runs no code when it is read.
+killed at any moment still has the checkpoint before. In an open file the two follow one another. Unlike a pickle, a
+checkpoint runs no code when it is read.
 """
 
 import contextlib
@@ -10,8 +11,9 @@ import hashlib
 import json
 import os
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -116,26 +118,44 @@ def _tidy(folder: Path, last: Path, keep: int) -> None:
             file.unlink(missing_ok=True)
 
 
-@checked
-def save_checkpoint(
-    folder: Path, step: Number[int, "0.."], state: object, keep: Number[int, "1.."] = 2
-) -> Path:
-    """Save a state, such as `{"model": model.state_dict()}`, and of those before it keep the newest `keep` - 1.
-
-    If it cannot be written, the error says why, and the earlier checkpoints stay as they are.
-    """
+def _described(step: int, state: object) -> tuple[bytes, bytes]:
+    """What the two files of a checkpoint hold: in JSON all that is no tensor, and the tensors."""
     from safetensors.torch import save
 
     tensors: Tensors = {}
     described = packed(state, tensors)
     data = save(tensors)
-    body = {"step": step, "bytes": len(data), "sha256": _checksum(data), "state": described}
-    text = json.dumps(body)
+    text = json.dumps({"step": step, "bytes": len(data), "sha256": _checksum(data), "state": described})
+    return json.dumps({"sha256": _checksum(text.encode()), "body": text}).encode(), data
+
+
+@checked
+def save_checkpoint(
+    folder: Path | str | IO[bytes], step: Number[int, "0.."], state: object, keep: Number[int, "1.."] = 2
+) -> Path | None:
+    """Save a state, such as `{"model": model.state_dict()}`, and of those before it keep the newest `keep` - 1.
+
+    If it cannot be written, the error says why, and the earlier checkpoints stay as they are. Returns the file that was
+    written last.
+
+    folder    also a file that is open for bytes, which gets this one checkpoint
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> save_checkpoint(file, 3, {"W": torch.ones(2)})
+    >>> load_checkpoint(io.BytesIO(file.getvalue()))
+    Checkpoint(step=3, state={'W': tensor([1., 1.])})
+    """
+    described, data = _described(step, state)
+    if not isinstance(folder, str | Path):
+        folder.write(len(described).to_bytes(8, "little") + described + data)
+        return None
+    folder = Path(folder)
     name, head = folder / f"step-{step:09d}.safetensors", folder / f"step-{step:09d}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _write(name, data)
-        _write(head, json.dumps({"sha256": _checksum(text.encode()), "body": text}).encode())
+        _write(head, described)
         _tidy(folder, head, keep)
     except OSError as error:
         raise CheckpointError(_sentence(folder, len(data), error)) from error
@@ -157,36 +177,55 @@ def _sentence(folder: Path, size: int, error: OSError) -> str:
 
 def _read(head: Path) -> Checkpoint:
     """A checkpoint, if both of its files have their checksums."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load
-
     name = head.with_suffix(".safetensors")
     try:
-        whole = json.loads(head.read_bytes())
-        if _checksum(whole["body"].encode()) != whole["sha256"]:
-            raise CheckpointError(f"{head.name} has changed")
-        body = json.loads(whole["body"])
-        data = name.read_bytes()
-        if len(data) != body["bytes"]:
-            raise CheckpointError(f"{name.name} has {len(data)} bytes of {body['bytes']}")
-        if _checksum(data) != body["sha256"]:
-            raise CheckpointError(f"{name.name} has changed")
-        return Checkpoint(body["step"], unpacked(body["state"], load(data)))
+        return _whole(head.read_bytes(), lambda n: name.read_bytes(), head.name, name.name)
     except FileNotFoundError as error:
         raise CheckpointError(f"{name.name} is not there") from error
     except OSError as error:
         raise CheckpointError(f"{Path(str(error.filename)).name}: {error.strerror}") from error
+
+
+def _read_open(file: IO[bytes]) -> Checkpoint:
+    """The checkpoint that begins where the open file stands."""
+    described = file.read(int.from_bytes(file.read(8), "little"))
+    return _whole(described, file.read, "its description", "the file")
+
+
+def _whole(described: bytes, tensors: Callable[[int], bytes], head: str, name: str) -> Checkpoint:
+    """A checkpoint, if its two parts, which an error calls `head` and `name`, have their checksums."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        whole = json.loads(described)
+        if _checksum(whole["body"].encode()) != whole["sha256"]:
+            raise CheckpointError(f"{head} has changed")
+        body = json.loads(whole["body"])
+        data = tensors(body["bytes"])
+        if len(data) != body["bytes"]:
+            raise CheckpointError(f"{name} has {len(data)} bytes of {body['bytes']}")
+        if _checksum(data) != body["sha256"]:
+            raise CheckpointError(f"{name} has changed")
+        return Checkpoint(body["step"], unpacked(body["state"], load(data)))
     except (ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
-        raise CheckpointError(f"{head.stem} is no checkpoint") from error
+        raise CheckpointError(f"{head.removesuffix('.json')} is no checkpoint") from error
 
 
 @checked
-def load_checkpoint(folder: Path) -> Checkpoint | None:
+def load_checkpoint(folder: Path | str | IO[bytes]) -> Checkpoint | None:
     """The newest undamaged checkpoint; None if the folder has no checkpoint at all.
 
-    For a damaged one there is a warning, and the one before it is read.
+    For a damaged one there is a warning, and the one before it is read. An open file has one checkpoint.
     """
-    damaged = []
+    if not isinstance(folder, str | Path):
+        try:
+            return _read_open(folder)
+        except CheckpointError as error:
+            raise CheckpointError(
+                f"load_checkpoint: a file must hold a whole checkpoint; got {error}."
+            ) from error
+    folder, damaged = Path(folder), []
     for head in _heads(folder):
         try:
             found = _read(head)

@@ -41,7 +41,7 @@ def fit(
     after_step: Callable[[int, float], None] | None = None,
     held_out: HeldOut | None = None,
     progress: bool = False,
-    folder: Path | None = None,
+    folder: Path | str | None = None,
     keep_every: Number[int, "1.."] = 100,
     workers: Workers | None = None,
 ) -> list[float]:

@@ -1,17 +1,19 @@
-"""A GPT on several workers: data parallel, fully sharded, tensor parallel, and in a pipeline, by PyTorch's own means.
+"""A GPT on several workers, by PyTorch's own means: data parallel, fully sharded, tensor parallel, and in a pipeline.
 
 Chapter 5 uses it. Each function takes the course's `GPT`, the same on all workers, and a `DeviceMesh` of the workers,
-which `attnlib.train.workers` starts. The model that it returns is trained as any other, but for three things: a worker
-reads the rows `rows_of`, its loss is a sum times `token_weight`, and `whole_gradients` gathers sharded gradients.
+which `attnlib.train.workers` starts. The model that it returns is trained as any other, but for four things: a worker
+reads the rows `rows_of`, its loss is a sum times `token_weight`, `whole_gradients` gathers sharded gradients, and
+`attnlib.train.clipping` shortens them.
 """
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
 from torch.distributed.tensor import DTensor, Replicate
 from torch.distributed.tensor.parallel import (
@@ -22,6 +24,7 @@ from torch.distributed.tensor.parallel import (
     parallelize_module,
 )
 from torch.nn.parallel import DistributedDataParallel
+from torch.optim import Optimizer
 
 from attnlib import rules
 from attnlib.models.config import ModelConfig
@@ -61,11 +64,36 @@ def data_parallel(
     return DistributedDataParallel(model, process_group=mesh.get_group(), bucket_cap_mb=bucket_megabytes)
 
 
-def fully_sharded(model: GPT, mesh: DeviceMesh) -> GPT:
-    """Each worker has some of the rows and a shard of each parameter; a block is gathered only while it computes."""
+def sharded_optimizer(
+    model: nn.Module, mesh: DeviceMesh, optimizer: type[Optimizer] = torch.optim.AdamW, **options: Any
+) -> Optimizer:
+    """An optimiser for data parallel workers, of which each keeps the state of its share of the parameters (eq-held).
+
+    This is the first stage of ZeRO: after its step a worker sends its share of the parameters to all others. Shares are
+    whole parameters, as equal in size as they can be. For a checkpoint all workers first call `consolidate_state_dict`,
+    as `attnlib.train.fit` does.
+
+    options    those of `optimizer`, such as `lr` and `weight_decay`
+    """
+    from torch.distributed.optim import ZeroRedundancyOptimizer  # here, because it compiles all optimisers
+
+    group = mesh.get_group()
+    return ZeroRedundancyOptimizer(
+        model.parameters(), optimizer_class=optimizer, process_group=group, **options
+    )
+
+
+def fully_sharded(model: GPT, mesh: DeviceMesh, dtype: torch.dtype | None = None) -> GPT:
+    """Each worker has some of the rows and a shard of each parameter; a block is gathered only while it computes.
+
+    dtype    in which parameters are gathered and used, such as `torch.bfloat16`. The shards, their gradients and the
+             optimiser's state keep the dtype of the model, and gradients are summed in it
+    """
+    held = next(model.parameters()).dtype
+    policy = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=held if dtype else None)
     for block in model.blocks:
-        fully_shard(block, mesh=mesh)
-    fully_shard(model, mesh=mesh)
+        fully_shard(block, mesh=mesh, mp_policy=policy)
+    fully_shard(model, mesh=mesh, mp_policy=policy)
     return model
 
 
@@ -175,7 +203,11 @@ def whole_gradients(model: nn.Module) -> dict[str, Tensor]:
     return {name: whole(one.grad) for name, one in bare.named_parameters() if one.grad is not None}
 
 
+def shard(value: Tensor) -> Tensor:
+    """What this worker holds of a tensor: its shard, or all where the tensor is not sharded."""
+    return value.to_local() if isinstance(value, DTensor) else value
+
+
 def bytes_held(tensors: Iterable[Tensor]) -> int:
     """The bytes of this worker's shards of some tensors."""
-    parts = [one.to_local() if isinstance(one, DTensor) else one for one in tensors]
-    return sum(part.numel() * part.element_size() for part in parts)
+    return sum(one.numel() * one.element_size() for one in map(shard, tensors))

@@ -49,9 +49,9 @@ class Plan(NamedTuple):
     text: str  # the checksum of all that was read
 
 
-def text_of(file: Path) -> str:
+def text_of(file: str | Path) -> str:
     """The text of a file; the error for a file that is not text names it."""
-    data = file.read_bytes()
+    data = Path(file).read_bytes()
     rules.must(len(data) > 0, "train", f"a text must not be empty; got {file}.")
     try:
         text = data.decode("utf-8")
@@ -62,8 +62,9 @@ def text_of(file: Path) -> str:
     return text
 
 
-def files_of(path: Path) -> list[Path]:
+def files_of(path: str | Path) -> list[Path]:
     """The text files of a folder, without hidden ones and without those that a training has written there."""
+    path = Path(path)
     return sorted(
         one
         for one in path.rglob("*")
@@ -75,8 +76,9 @@ def files_of(path: Path) -> list[Path]:
     )
 
 
-def texts_of(path: Path) -> list[str]:
+def texts_of(path: str | Path) -> list[str]:
     """The text of a file, or of all files in a folder that end in .txt, .md or .py; at least 10,000 bytes."""
+    path = Path(path)
     rules.must(path.exists(), "train", f"there must be a file or a folder; got {path}, which is not there.")
     files = files_of(path) if path.is_dir() else [path]
     came = f"got {path}, where there is none."
@@ -106,9 +108,9 @@ def config_of(depth: int, vocab: int) -> ModelConfig:
     )
 
 
-def prepare(path: Path, folder: Path, depth: int, steps: int) -> Plan:
+def prepare(path: str | Path, folder: str | Path, depth: int, steps: int) -> Plan:
     """Read the text, learn its tokenizer and store both in the folder, unless this was done before."""
-    texts = texts_of(path)
+    texts, folder = texts_of(path), Path(folder)
     plan = Plan(depth, steps, hashlib.sha256("\0".join(texts).encode()).hexdigest())
     file = folder / "settings.json"
     if file.is_file():
@@ -150,7 +152,7 @@ def mean_loss(model: GPT, tokens: Int[Array, "n"], most: int = 20 * BATCH) -> fl
 
 
 def train(
-    folder: Path,
+    folder: str | Path,
     plan: Plan,
     *,
     progress: bool = True,
@@ -165,6 +167,7 @@ def train(
     workers             processes that share each batch; by default this process is the only one
     """
     torch.manual_seed(0)
+    folder = Path(folder)
     config = json.loads((folder / "settings.json").read_text())["config"]
     model = GPT(stored_config(config)).to(device().type)
     if recompute_blocks:
@@ -189,13 +192,13 @@ def train(
     return held_out
 
 
-def train_as_worker(folder: Path, plan: Plan, options: dict[str, Any]) -> str | None:
+def train_as_worker(folder: str | Path, plan: Plan, options: dict[str, Any]) -> str | None:
     """`train` in one of the processes of `attnlib.train.elastic`; returns the sentence of an error that all meet."""
     restarts = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
     with joined():
         workers = WorkerGroup()
         if restarts and workers.rank == 0:
-            found = load_checkpoint(folder / "checkpoints")
+            found = load_checkpoint(Path(folder) / "checkpoints")
             print(f"All {workers.world_size} go on from step {found.step if found else 0}.", flush=True)
         try:
             train(folder, plan, workers=workers, **options)
@@ -204,14 +207,15 @@ def train_as_worker(folder: Path, plan: Plan, options: dict[str, Any]) -> str | 
     return None
 
 
-def held_out_curve(folder: Path) -> list[tuple[int, float]]:
+def held_out_curve(folder: str | Path) -> list[tuple[int, float]]:
     """The held-out loss of the training in this folder, as pairs of a step and a loss."""
-    found = load_checkpoint(folder / "checkpoints")
+    found = load_checkpoint(Path(folder) / "checkpoints")
     return [] if found is None else found.state["held_out"]["curve"]
 
 
-def load_trained(folder: Path) -> tuple[GPT, Tokenizer]:
+def load_trained(folder: str | Path) -> tuple[GPT, Tokenizer]:
     """The model of a folder, with the best parameters so far, and its tokenizer."""
+    folder = Path(folder)
     file = folder / "settings.json"
     then = "`python -m attnlib.train TEXT` makes one."
     rules.must(

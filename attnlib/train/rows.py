@@ -31,15 +31,16 @@ def packed_tokens(texts: Iterable[Sequence[int]], end: Number[int, "0.."]) -> In
     return tokens.astype(np.uint16 if tokens.max() < 2**16 else np.uint32)
 
 
-def save_tokens(file: Path, tokens: Int[Array, "n"]) -> None:
+def save_tokens(file: str | Path, tokens: Int[Array, "n"]) -> None:
     """Write a row of tokens as one `.npy` file; an interruption leaves either the whole file or none."""
+    file = Path(file)
     part = file.with_name(f"{file.name}.part")
     with part.open("wb") as handle:
         np.save(handle, tokens)
     part.replace(file)
 
 
-def load_tokens(file: Path) -> Int[Array, "n"]:
+def load_tokens(file: str | Path) -> Int[Array, "n"]:
     """The row of tokens in a file, memory-mapped: it may be larger than the memory."""
     return np.load(file, mmap_mode="r", allow_pickle=False)
 

@@ -19,12 +19,12 @@ def _state(model: nn.Module, optimizer: Optimizer) -> dict[str, Any]:
     return {"model": of_model, "optimizer": of_optimizer}
 
 
-def save_shards(folder: Path, model: nn.Module, optimizer: Optimizer) -> None:
+def save_shards(folder: str | Path, model: nn.Module, optimizer: Optimizer) -> None:
     """Save this worker's shard; all workers call it together."""
     save(_state(model, optimizer), checkpoint_id=folder)
 
 
-def load_shards(folder: Path, model: nn.Module, optimizer: Optimizer) -> None:
+def load_shards(folder: str | Path, model: nn.Module, optimizer: Optimizer) -> None:
     """Load what was saved; all workers, which may be more or fewer than before, call it together."""
     state = _state(model, optimizer)
     load(state, checkpoint_id=folder)

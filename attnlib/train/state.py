@@ -36,13 +36,16 @@ def set_random_states(states: dict[str, Any], device: torch.device) -> None:
 class Checkpoints(Callback):
     """Saves the training every so many steps and at its end; of several workers the first one writes."""
 
-    def __init__(self, folder: Path, every: int) -> None:
+    def __init__(self, folder: str | Path, every: int) -> None:
         self.folder, self.every = folder, every
 
     def on_step_end(self, training: Training) -> None:
         if training.step % self.every and training.step != training.steps:
             return
         states = training.workers.gather(random_states(training.device))  # all workers take part in this
+        consolidate = getattr(training.optimizer, "consolidate_state_dict", None)
+        if consolidate is not None:  # of a sharded optimiser each worker has a share of the state
+            consolidate(to=0)
         if training.workers.rank == 0:
             save_checkpoint(self.folder, training.step, state_of(training, states))
 
@@ -73,7 +76,7 @@ def state_of(training: Training, states: list[dict[str, Any]]) -> dict[str, Any]
     }
 
 
-def resume(training: Training, folder: Path) -> None:
+def resume(training: Training, folder: str | Path) -> None:
     """Give a new training the state of the newest checkpoint in the folder, if there is one."""
     found = load_checkpoint(folder)
     if found is None:

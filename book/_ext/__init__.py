@@ -23,6 +23,7 @@ Bottom-up, each module uses only those above it:
     taught_in  which pages teach a name of attnlib
     api        the reference of attnlib
     twins      where each of its equations is in PyTorch
+    peers      what other code calls what it has
     apilinks   its names in a notebook lead to the reference
     notation   the first use of a symbol says what it means
     glossary   the first use of a term says what it means
@@ -76,6 +77,7 @@ from . import (
     page_facts,
     page_foot,
     pages,
+    peers,
     reading,
     search_data,
     sitefiles,
@@ -85,7 +87,7 @@ from . import (
 
 MODULES = (
     page_facts, badges, anchors, frames, figures, explorables, inside_gpt, cells, maths, imports_used, api, twins,
-    apilinks, notation, glossary, meanings, reading, ledger_pages, answering, exercises, search_data, navigation,
+    peers, apilinks, notation, glossary, meanings, reading, ledger_pages, answering, exercises, search_data, navigation,
     front_page, page_foot, bibliography, pages, sitefiles, styles,
 )  # fmt: skip
 

@@ -22,7 +22,9 @@ from .api import entries, link, package_of
 from .package import Package, anchor_of
 
 FILE = Path("book/api/twins.yml")
-BREAK = re.compile(r"(?<=\w)(?=_)|(?<=\.)")  # where a long name may go on in a second line
+BREAK = re.compile(
+    r"(?<=\w)(?=_)|(?<=\.)|(?<=[a-z])(?=[A-Z])"
+)  # where a long name may go on in a second line
 HEAD = ("Equation, in NumPy", "In PyTorch", "Why there")
 
 

@@ -151,12 +151,16 @@ class Tokenizer:
         return numbers
 
 
-def train_tokenizer(texts: Iterable[str], n_merges: int, special: Sequence[str] = ()) -> Tokenizer:
+def train_tokenizer(
+    texts: Iterable[str], n_merges: int, special: Sequence[str] = (), *, ties: str = "numbers"
+) -> Tokenizer:
     """A tokenizer with merges learned from the texts; special tokens in the texts are left out.
+
+    ties    which of equally frequent pairs is joined first: that with the smaller "numbers", or with the larger "bytes"
 
     >>> train_tokenizer(["the then<end>the hen"], 2, ["<end>"]).merges
     ((b'h', b'e'), (b't', b'he'))
     """
     pattern = pattern_of(special)
     words = count_words(part for text in texts for part in pattern.split(text))
-    return Tokenizer(learn_merges(words, n_merges), special)
+    return Tokenizer(learn_merges(words, n_merges, ties), special)
