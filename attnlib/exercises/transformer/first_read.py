@@ -8,7 +8,7 @@ time?
 
 1. Which row of the table is the whole model?
 2. Go up from the last row as long as `read` stands first in the row.
-3. The last block does not change the first place here: it only makes it more certain.
+3. The last block does not change the likeliest token here: it only raises its probability.
 
 In this text the answer is readable before the last block. Over the 100 known names of the page it seldom was: there
 the last block decided. One text shows what can happen, a rate shows what usually does.

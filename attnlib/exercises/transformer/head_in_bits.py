@@ -34,9 +34,9 @@ WITHIN = 0.05
 MISTAKES = (
     Mistake("at temperature 0.8", "These bars are those of the temperature 0.8, with which the picture begins. Set it "
         "to 1: then the bars are what the model predicts.", bits(P["whole"]["T=0.8"], P["2.1 mean"]["T=0.8"])),
-    Mistake("zeros", "Zeros stand in the head's place. Choose its mean.",
+    Mistake("zeros", "The head is replaced by zeros. Choose its mean.",
         bits(P["whole"]["T=1"], P["2.1 zeros"]["T=1"])),
-    Mistake("another head", "That is what head 1.3 costs, which is needed everywhere. Asked for is head 2.1.",
+    Mistake("another head", "That is what head 1.3 costs, which nearly every token needs. The question is about head 2.1.",
         bits(P["whole"]["T=1"], P["1.3 mean"]["T=1"])),
     Mistake("the difference", "That is the difference of the probabilities. Surprise is a logarithm.",
         P["whole"]["T=1"] - P["2.1 mean"]["T=1"]),
