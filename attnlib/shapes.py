@@ -10,7 +10,7 @@
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
@@ -59,9 +59,9 @@ _inside: ContextVar[bool] = ContextVar("inside a checked function", default=Fals
 def checked(function: F) -> F:
     """The function with its arguments checked: what contradicts an annotation is refused with one sentence.
 
-    Only the outermost call is checked, unless it takes a function as an argument: what that function calls is checked
-    too. A call with the same types, dtypes, shapes and numbers as an earlier one is not checked again, and nothing is
-    checked while PyTorch compiles.
+    Only the outermost call is checked, unless it is given a function as an argument: what that function calls is
+    checked too. A call with the same types, dtypes, shapes and numbers as an earlier one is not checked again, and
+    nothing is checked while PyTorch compiles.
 
     >>> @checked
     ... def scores(Q: Float[Array, "m d_k"], K: Float[Array, "n d_k"]): return Q @ K.T
@@ -72,7 +72,7 @@ def checked(function: F) -> F:
     signature = functools.cache(lambda: CheckedSignature(function))
     passed: set[Any] = set()
     compiling = sys.modules["torch"].compiler.is_compiling if "torch" in sys.modules else lambda: False
-    calls_back = any("Callable" in str(one) for one in function.__annotations__.values())
+    given_functions = _given_functions(function)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **named: Any) -> Any:
@@ -82,13 +82,30 @@ def checked(function: F) -> F:
         if like not in passed:
             signature().bind(args, named)
             passed.clear() if len(passed) > 1000 else passed.add(like)
-        token = _inside.set(not calls_back)
+        token = _inside.set(not (given_functions and any(given_functions(args, named))))
         try:
             return INTERCEPT(function, args, named) if INTERCEPT else function(*args, **named)
         finally:
             _inside.reset(token)
 
     return wrapper  # type: ignore[return-value]
+
+
+def _given_functions(function: Callable[..., Any]) -> Callable[..., Iterator[bool]] | None:
+    """Of a call's arguments, whether each one that may be a function is given; None where none may be."""
+    code, defaults = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    absent = dict.fromkeys(names[: code.co_argcount - len(defaults)])
+    absent |= dict(zip(names[len(absent) :], defaults, strict=False)) | (function.__kwdefaults__ or {})
+    takers = [
+        (i, name) for i, name in enumerate(names) if "Callable" in str(function.__annotations__.get(name))
+    ]
+
+    def given(args: tuple[Any, ...], named: dict[str, Any]) -> Iterator[bool]:
+        for i, name in takers:
+            yield (args[i] if i < len(args) else named.get(name, absent.get(name))) is not None
+
+    return given if takers else None
 
 
 def same_size(**same: str) -> Callable[[F], F]:
@@ -110,5 +127,5 @@ def _sign(value: Any) -> Any:
         return kind, value  # 1 is not True
     if isinstance(value, tuple):
         return kind, *map(_sign, value)
-    shape = getattr(value, "shape", None)
-    return kind if shape is None else (kind, value.dtype, shape)
+    has_shape = getattr(kind, "shape", None) is not None  # of the class: a module would search for it
+    return (kind, value.dtype, value.shape) if has_shape else kind

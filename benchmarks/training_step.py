@@ -3,7 +3,8 @@
 One GPT of 4 layers, 256 wide, vocabulary 512, with the same parameters in both; 8 texts of 256 tokens, float32: scores,
 loss, backward, and a step of fused AdamW. Processor time on one thread, which other work on the machine disturbs less.
 Peak memory is what PyTorch's profiler saw allocated at once, the parameters and what the optimiser keeps included;
-beside it stands what `attnlib.models.costs` predicts. Ours is compiled, too, where there is a compiler.
+beside it stands what `attnlib.models.costs` predicts. Ours stands there also with its products by oneDNN, as
+`python -m attnlib.train` computes them, and compiled, where there is a compiler.
 """
 
 import os
@@ -24,17 +25,20 @@ from torch.profiler import profile
 from attnlib.data.results import save_result
 from attnlib.models import costs
 from attnlib.models.config import ModelConfig
+from attnlib.train.products import multiply_by_onednn
 from benchmarks.gpt_peers import HEADS, LAYERS, SEED, WIDTH, peers
 from benchmarks.interleaved import in_turns, ratio, summary
 
 TEXTS, LENGTH, VOCAB, ROUNDS = 8, 256, 512, 20
-OURS, COMPILED, THEIRS = "attnlib", "attnlib, compiled", "Hugging Face"
+OURS, ONEDNN, COMPILED, THEIRS = "attnlib", "attnlib, oneDNN", "attnlib, compiled", "Hugging Face"
 Loss = Callable[[], Tensor]
 
 
 def losses() -> tuple[Any, dict[str, tuple[nn.Module, Loss]]]:
     """Whose parameters are trained, and the loss of the same texts."""
     ours, theirs = peers(VOCAB, longest=LENGTH)
+    by_onednn, _ = peers(VOCAB, longest=LENGTH)
+    multiply_by_onednn(by_onednn)
     tokens = torch.randint(VOCAB, (TEXTS, LENGTH))
 
     def of(model: Callable[[Tensor], Tensor]) -> Loss:
@@ -42,6 +46,7 @@ def losses() -> tuple[Any, dict[str, tuple[nn.Module, Loss]]]:
 
     arms: dict[str, tuple[nn.Module, Loss]] = {
         OURS: (ours, of(ours)),
+        ONEDNN: (by_onednn, of(by_onednn)),
         THEIRS: (theirs, of(lambda t: theirs(t).logits)),
     }
     if shutil.which("c++") or shutil.which("g++"):

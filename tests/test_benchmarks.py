@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from attnlib.data.bpe.alphabet import spelled
+from attnlib.data.bpe.training import count_words
 from attnlib.data.results import load_result
 from attnlib.nn.cache import KVCache
 from attnlib.nn.multihead import MultiHeadAttention
-from benchmarks import further_chapter, generation, training_step
+from benchmarks import further_chapter, generation, multihead_small, pretokens, training_step
 from benchmarks.gpt_peers import peers
 from benchmarks.interleaved import in_turns, ratio, summary
 from benchmarks.multihead_memory import KINDS, SIZES, exponent
@@ -171,3 +172,28 @@ def test_a_chapter_that_stands_again_has_names_of_its_own():
     assert further_chapter.renamed("#eq-bubble, #eq-scores") == "#eq-again-bubble, #eq-scores"
     said = "  lint        0 min  3 s      0 min  4 s\n  unit        1 min 16 s      2 min 10 s  FAILED\n"
     assert further_chapter.TIMES.findall(said) == [("lint", "0", "4"), ("unit", "2", "10")]
+
+
+def test_a_small_layer_without_gradients_costs_little_more_than_pytorch_s():
+    """At (2, 16, 64), where the time is that of calling; in evaluation PyTorch's module is one operator."""
+    stored = load_result("multihead-small")
+    assert tuple(stored["b n d_model"]) == multihead_small.SHAPE
+    assert stored["evaluation"]["times_as_long"]["median"] <= 1.3
+    assert stored["training"]["times_as_long"]["median"] <= 1.3
+
+
+def test_two_processes_counted_what_one_counts_and_none_took_200_mb():
+    stored = load_result("pretokens")
+    small, large = stored["small"], stored["large"]
+    assert small["the_same_counts"] and large["bytes"] == pretokens.LARGE == 10 * small["bytes"]
+    peaks = [*small["peak_bytes"].values(), large["peak_bytes"]]
+    assert all(0 < peak["process"] + 2 * peak["largest_child"] < 200_000_000 for peak in peaks)
+    assert large["peak_bytes"]["largest_child"] < 1.1 * small["peak_bytes"]["2"]["largest_child"]
+    assert large["processor_s"] < 12 * max(small["processor_s"]["2"])  # as many times as there is text
+
+
+def test_the_text_that_is_counted_has_many_words_and_its_special_tokens():
+    text = pretokens.text_of(200_000, 0)
+    assert text == pretokens.text_of(200_000, 0) != pretokens.text_of(200_000, 1)
+    words = count_words(part for part in text.decode().split(pretokens.END))
+    assert len(words) > 10_000 and text.count(pretokens.END.encode()) > 20

@@ -311,3 +311,18 @@ def test_places_are_counted_from_zero_and_go_on_behind_what_is_held():
     for part in X.split([3, 2], dim=1):
         layer(part, rotate=places, kv_cache=cache)
     assert told == [0, 0, 0, 0, 3, 3]  # each of queries and keys
+
+
+def test_memory_that_a_derivative_needs_is_not_written_after_a_call_that_failed(layer, X):
+    """Read with gradients, a step without them that fails, a crop: the next step takes memory of its own."""
+    cache = KVCache()
+    first = layer(X[:, :3], kv_cache=cache)
+    held = cache.K
+    with torch.no_grad():
+        K, V = cache.K[..., :1, :].detach(), cache.V[..., :1, :].detach()
+        cache.extended(K, V)  # without `keep`, as in a call that fails
+        cache.crop(2)
+        before = held.detach().clone()
+        cache.append(7 * K, 7 * V)
+    assert torch.equal(held, before)
+    first.sum().backward()

@@ -7,7 +7,7 @@ from torch.nn.utils import parametrize
 
 from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT
-from attnlib.nn.direct_calls import with_direct_calls
+from attnlib.nn.direct_calls import _linear_of, with_direct_calls
 
 VOCAB, N = 17, 5
 LLAMA = {
@@ -116,3 +116,80 @@ def test_a_part_that_is_no_longer_torch_s_own_is_called_as_before(change):
     change(whole.blocks[0].attention)
     after = with_direct_calls(whole).forward(tokens)
     assert torch.equal(after, whole(tokens)) and not torch.allclose(after, before)
+
+
+# ---- One vector at a time -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(1, 1, 7), (1, 7), (7,), (2, 7), (1, 3, 7)])
+def test_a_vector_is_multiplied_as_rows_are(bias, shape):
+    layer, X = nn.Linear(7, 5, bias=bias), torch.randn(shape)
+    product = _linear_of(layer.weight, layer.bias)
+    with torch.no_grad():
+        torch.testing.assert_close(product(X), layer(X))
+    torch.testing.assert_close(product(X), layer(X))
+    assert product(X).requires_grad  # where gradients are recorded they are PyTorch's
+
+
+@torch.no_grad()
+def test_a_vector_meets_the_parameters_as_they_are_now():
+    for change in (
+        lambda layer: layer.weight.mul_(2),
+        lambda layer: layer.weight.data.add_(1),
+        lambda layer: layer.bias.fill_(3),
+        lambda layer: setattr(layer.weight, "data", torch.randn(7, 7)),
+        lambda layer: setattr(layer.bias, "data", torch.randn(7)),
+        lambda layer: setattr(layer.weight, "data", layer.weight.data.T),  # it begins at the same address
+    ):
+        layer, X = nn.Linear(7, 7), torch.randn(1, 7)
+        product = _linear_of(layer.weight, layer.bias)
+        before = product(X)
+        change(layer)
+        torch.testing.assert_close(product(X), layer(X))
+        assert (product(X) - before).abs().max() > 1e-3
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_other_dtypes_are_multiplied_by_pytorch(dtype):
+    layer, X = nn.Linear(7, 5).to(getattr(torch, dtype)), torch.randn(1, 7).to(getattr(torch, dtype))
+    assert torch.equal(_linear_of(layer.weight, layer.bias)(X), layer(X))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_token_after_token_the_scores_are_those_of_one_pass(kind, rows):
+    whole, tokens = model(**KINDS[kind]), torch.randint(VOCAB, (rows, N))
+    predict = whole.predictor()
+    with torch.no_grad():
+        expected = whole(tokens).log_softmax(-1)
+    for n in range(1, N + 1):
+        torch.testing.assert_close(predict(tokens[:, :n]), expected[:, n - 1], rtol=1e-5, atol=1e-5)
+
+
+def test_a_step_after_changed_parameters_uses_them():
+    """In place, and as a new tensor: the predictor was made before."""
+    for change in (
+        lambda W: W.mul_(3),
+        lambda W: setattr(W, "data", 3 * W.data),
+        lambda W: setattr(W, "data", W.data.T) if W.shape == (8, 8) else None,
+    ):
+        whole, tokens = model(), torch.randint(VOCAB, (1, N))
+        predict = whole.predictor()
+        before = predict(tokens[:, :1])
+        predict.crop(0)
+        with torch.no_grad():
+            for W in whole.parameters():
+                change(W)
+        after = predict(tokens[:, :1])
+        with torch.no_grad():
+            torch.testing.assert_close(after, whole(tokens[:, :1])[:, -1].log_softmax(-1))
+        assert (after - before).abs().max() > 1e-3
+
+
+def test_a_hook_on_one_of_the_maps_is_called_at_every_step():
+    whole, seen = model(), []
+    whole.blocks[1].attention.W_K.register_forward_hook(lambda *rest: seen.append(1))
+    whole.generate(torch.tensor([[1, 2]]), max_new_tokens=4)
+    assert len(seen) == 4

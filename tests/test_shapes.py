@@ -3,6 +3,7 @@
 import threading
 import time
 import timeit
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -184,3 +185,33 @@ def test_the_door_costs_at_most_as_much_as_three_hundred_additions():
     turns = [[timeit.timeit(call, number=500, timer=time.process_time) for call in calls] for _ in range(40)]
     door, bare, rival = map(min, zip(*turns, strict=True))  # in turn: all three meet the same noise
     assert door - bare < rival
+
+
+def test_what_is_called_within_is_checked_where_a_function_is_given_and_only_there():
+    """What a given function calls has not been checked at the door; what the outer function calls by itself has."""
+    calls = []
+
+    @checked
+    def inner(X: Float[Array, "n 2"]) -> None:
+        calls.append(X.shape)
+
+    @checked
+    def outer(X: Float[Array, "n d"], after: Callable[..., None] | None = None) -> None:
+        (after or inner.__wrapped__)(X)
+        inner(X)
+
+    @checked
+    def by_default(X: Float[Array, "n d"], after: Callable[..., None] = print) -> None:
+        inner(X)
+
+    outer(np.ones((3, 5)))
+    assert calls == [(3, 5)] * 2
+    for wrong in (
+        lambda: outer(np.ones((3, 5)), inner),
+        lambda: outer(np.ones((3, 5)), after=inner),
+        lambda: by_default(np.ones((3, 5))),
+    ):
+        with pytest.raises(ValueError, match="inner: X must be"):
+            wrong()
+    outer(np.ones((3, 5)), None)
+    assert len(calls) == 4

@@ -111,6 +111,32 @@ def test_what_is_no_text_is_one_sentence(name, data, sentence, capsys, tmp_path)
     assert re.search(sentence, said(capsys)) and not list(tmp_path.glob("*-model"))
 
 
+def test_the_words_of_a_large_text_are_counted_on_all_cores_with_the_same_result(tmp_path, monkeypatch):
+    plans, asked, real = [], [], pretraining.train_tokenizer_of_files
+
+    def watched(*arguments, processes):
+        asked.append(processes)
+        return real(*arguments, processes=processes)
+
+    monkeypatch.setattr(pretraining, "train_tokenizer_of_files", watched)
+    monkeypatch.setattr(pretraining.os, "cpu_count", lambda: 3)
+    for name, large in (("one", 20_000_000), ("several", 10_000)):
+        monkeypatch.setattr(pretraining, "LARGE", large)
+        plans.append(pretraining.prepare(tmp_path / "my.txt", tmp_path / name, 1, 2))
+    assert asked == [1, 3] and plans[0] == plans[1]
+    for file in ("merges.txt", "vocab.json", "train.npy"):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "several" / file).read_bytes()
+
+
+def test_the_command_multiplies_by_onednn_and_a_call_only_where_it_is_told_to(tmp_path, monkeypatch):
+    changed = []
+    monkeypatch.setattr(pretraining, "multiply_by_onednn", changed.append)
+    assert train.main(["my.txt", *QUICK, "2"]) == 0 and len(changed) == 1
+    plan = pretraining.prepare(tmp_path / "my.txt", tmp_path / "folder", 1, 2)
+    pretraining.train(tmp_path / "folder", plan, progress=False)
+    assert len(changed) == 1
+
+
 def test_a_folder_goes_on_as_it_was_begun(capsys, tmp_path):
     assert train.main(["my.txt", *QUICK, "2"]) == 0
     assert train.main(["my.txt", *QUICK, "3"]) == 2

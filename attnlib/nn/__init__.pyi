@@ -96,6 +96,7 @@ from attnlib.nn.ops import (
     softmax_with_temperature as softmax_with_temperature,
     unit as unit,
 )
+from attnlib.nn.packed import OneProduct as OneProduct
 from attnlib.nn.positional import (
     IndexPositions as IndexPositions,
     LearnedPositions as LearnedPositions,

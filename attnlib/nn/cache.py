@@ -5,7 +5,7 @@ layer and each batch. A call that fails leaves its cache as it was.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,6 +15,13 @@ from attnlib.shapes import Float, Int, Number, checked
 
 Pair = tuple[Float[Tensor, "*b g n d_k"], Float[Tensor, "*b g n d_v"]]
 SMALLEST = 16  # positions for which a growing cache takes memory at first
+
+
+def _written_like(K: Tensor, V: Tensor) -> Any:
+    """What decides where new positions are written; None where they are joined to new tensors."""
+    if torch.is_grad_enabled() or torch.compiler.is_compiling():
+        return None
+    return K.shape, V.shape, K.dtype, V.dtype, K.device, torch.is_inference_mode_enabled()
 
 
 class KVCache:
@@ -38,7 +45,10 @@ class KVCache:
         self.capacity = capacity
         self.length = 0
         self._held: Pair | None = None  # the first `length` positions are filled
-        self._next: tuple[Pair, int] | None = None
+        self._next: tuple[Pair, int, Any] | None = None
+        self._last: Any = (
+            None  # what the positions are like that were kept last: more like them fit, if there is room
+        )
 
     def __len__(self) -> int:
         return self.length
@@ -66,6 +76,9 @@ class KVCache:
     def extended(self, K: Tensor, V: Tensor) -> Pair:
         """Everything held, with new positions after it; `keep` makes them stay."""
         n = self.length + K.shape[-2]
+        like = _written_like(K, V)
+        if like is not None and like == self._last and self._held is not None and n <= self.room:
+            return self._put(self._held, K, V, n, like)
         if self.capacity is not None and n > self.capacity:
             raise ValueError(
                 f"KVCache: there must be room for every position; got {n} for capacity={self.capacity}. "
@@ -73,14 +86,25 @@ class KVCache:
             )
         if self.length and not self._continues(K):
             rules.follows("KVCache", K, self.K)
-        pair = self._joined(K, V) if torch.is_grad_enabled() else self._written(K, V, n)
-        self._next = pair, n
-        return pair[0].narrow(-2, 0, n), pair[1].narrow(-2, 0, n)
+        if torch.is_grad_enabled():
+            pair = self._joined(K, V)
+            self._next = pair, n, None
+            return pair[0].narrow(-2, 0, n), pair[1].narrow(-2, 0, n)
+        return self._put(self._with_room(K, V, n), K, V, n, like)
+
+    def _put(self, pair: Pair, K: Tensor, V: Tensor, n: int, like: Any) -> Pair:
+        """Write the new positions after those that are held, into memory that has room for n."""
+        self._next = pair, n, like
+        together = pair[0].narrow(-2, 0, n), pair[1].narrow(-2, 0, n)
+        together[0].narrow(-2, self.length, n - self.length).copy_(K)
+        together[1].narrow(-2, self.length, n - self.length).copy_(V)
+        return together
 
     def keep(self) -> None:
         """The new positions of the last `extended` stay."""
         if self._next is not None:
-            (self._held, self.length), self._next = self._next, None
+            self._held, self.length, self._last = self._next
+            self._next = None
 
     def append(self, K: Tensor, V: Tensor) -> Pair:
         """Both at once."""
@@ -101,7 +125,7 @@ class KVCache:
         if self._held is None or self._held[0].dim() < 4:
             raise ValueError("KVCache.reorder: there must be a batch of sequences to choose from; got none.")
         K, V = self._held
-        self._held = self._chosen(K, order), self._chosen(V, order)
+        self._held, self._last = (self._chosen(K, order), self._chosen(V, order)), None
 
     def reset(self) -> None:
         """Forget everything; the memory is taken again by the next sequence if its shape is the same."""
@@ -126,12 +150,6 @@ class KVCache:
             return K, V
         old_K, old_V = (A[..., : self.length, :] for A in self._held)
         return torch.cat([old_K, K], dim=-2), torch.cat([old_V, V], dim=-2)
-
-    def _written(self, K: Tensor, V: Tensor, n: int) -> Pair:
-        pair = self._with_room(K, V, n)
-        pair[0].narrow(-2, self.length, n - self.length).copy_(K)
-        pair[1].narrow(-2, self.length, n - self.length).copy_(V)
-        return pair
 
     def _with_room(self, K: Tensor, V: Tensor, n: int) -> Pair:
         """The tensors that are held if n positions fit into them, otherwise larger ones with a copy of what is held."""

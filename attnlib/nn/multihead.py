@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnlib import rules
@@ -16,6 +17,7 @@ from attnlib.nn.cache import KVCache, SourceCache
 from attnlib.nn.grouped import repeat_heads
 from attnlib.nn.heads import mask_for_heads, merge_heads
 from attnlib.nn.ops import masked_softmax
+from attnlib.nn.packed import OneProduct, _does_nothing, _side_by_side
 from attnlib.nn.scores import scaled_dot_scores
 from attnlib.shapes import Bool, Float, Number, checked
 
@@ -86,6 +88,9 @@ class MultiHeadAttention(nn.Module):
         self.W_K = nn.Linear(d_source, n_kv_heads * d_k, bias=bias)
         self.W_V = nn.Linear(d_source, n_kv_heads * d_v, bias=bias)
         self.W_O = nn.Linear(n_heads * d_v, d_model, bias=bias)
+        if d_source == d_model:
+            _side_by_side(self.W_Q, self.W_K, self.W_V)
+        self._one_product = OneProduct()
         self.norm_Q, self.norm_K = (nn.Identity(), nn.Identity()) if norm is None else (norm(d_k), norm(d_k))
         self.heads = nn.Identity()
         self._passed: set[Any] = set()  # what calls like those that were checked are known by
@@ -162,35 +167,50 @@ class MultiHeadAttention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         mask = None if given.mask is given.key_mask is None else _seen(given)
         Z = fused_attention(Q, K, V, mask, given.bias, self.causal, dropout)  # eq-head
-        return self.heads(Z)
+        return Z if _does_nothing(self._modules["heads"]) else self.heads(Z)
 
     def _project(self, given: Inputs) -> tuple[Tensor, Tensor, Tensor]:
         """Q (*b, h, m, d_k), K and V (*b, g, n, d_k) and (*b, g, n, d_v), those in the cache included."""
         self._check(given)
         X, source, rotate, kv_cache = given.X, given.source, given.rotate, given.kv_cache
-
-        def keys_and_values(source: Tensor) -> tuple[Tensor, Tensor]:
-            return self.norm_K(_split_by_width(self.W_K(source), self.d_k)), _split_by_width(
-                self.W_V(source), self.d_v
-            )
-
-        Q = self.norm_Q(_split_by_width(self.W_Q(X), self.d_k))  # eq-layer
         if isinstance(kv_cache, SourceCache):
-            return Q, *kv_cache.once(lambda: keys_and_values(source))  # pyright: ignore
-        K, V = keys_and_values(X if source is None else source)
+            Q = self.norm_Q(_split_by_width(self.W_Q(X), self.d_k))  # eq-layer
+            return Q, *kv_cache.once(lambda: self._keys_and_values(source))  # pyright: ignore
+        Q, K, V = self._queries_keys_values(X, X if source is None else source)
         first = 0 if kv_cache is None else kv_cache.length
         if rotate is not None:
             Q, K = rotate(Q, first), rotate(K, first)
         return (Q, K, V) if kv_cache is None else (Q, *kv_cache.extended(K, V))
 
+    def _queries_keys_values(self, X: Tensor, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The three maps: as one product of X where no hook or adapter needs its own call, else one by one."""
+        maps = self._modules
+        together = (
+            self._one_product.of((maps["W_Q"], maps["W_K"], maps["W_V"]))
+            if source is X and self.d_k == self.d_v
+            else None
+        )
+        if together is None:
+            return self.norm_Q(_split_by_width(self.W_Q(X), self.d_k)), *self._keys_and_values(
+                source
+            )  # eq-layer
+        heads = _split_by_width(F.linear(X, *together), self.d_k)
+        Q, K, V = heads.split([self.n_heads, self.n_kv_heads, self.n_kv_heads], dim=-3)  # eq-layer
+        Q = Q if _does_nothing(maps["norm_Q"]) else self.norm_Q(Q)
+        return Q, K if _does_nothing(maps["norm_K"]) else self.norm_K(K), V
+
+    def _keys_and_values(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        K, V = self.W_K(source), self.W_V(source)
+        return self.norm_K(_split_by_width(K, self.d_k)), _split_by_width(V, self.d_v)
+
     def _check(self, given: Inputs) -> None:
         """The rules that annotations cannot express; a call like one that has passed is not checked again."""
         if torch.compiler.is_compiling():
             return
-        rules.dtype_of_the_layer(WHO, given.X, self.W_Q)
-        X, *others = given
-        alone = all(one is None or callable(one) or type(one) is KVCache for one in others)
-        if alone and self.d_source == self.d_model:
+        X, source, mask, bias, rotate, kv_cache, key_mask = given
+        rules.dtype_of_the_layer(WHO, X, self.W_Q)
+        alone = source is mask is bias is key_mask is None and (rotate is None or callable(rotate))
+        if alone and (kv_cache is None or type(kv_cache) is KVCache) and self.d_source == self.d_model:
             return  # X alone, with its positions and its cache, may be combined and is not masked
         held = 0 if given.kv_cache is None else len(given.kv_cache)
         like = held, *map(_kind_and_shape, given)

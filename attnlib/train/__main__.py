@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> None:
     plan = pretraining.prepare(options.text, folder, options.depth, options.steps)
     print(f"A model of depth {plan.depth}, {plan.steps} steps, in the folder {folder}.", flush=True)
     autocast = torch.bfloat16 if options.bfloat16 else None
-    memory = {"autocast": autocast, "recompute_blocks": options.recompute}
+    memory = {"autocast": autocast, "recompute_blocks": options.recompute, "onednn": True}
     if options.workers == 1:
         pretraining.train(folder, plan, **memory)
     else:

@@ -18,8 +18,9 @@ from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 
 from attnlib import rules
+from attnlib.data.bpe.counting import train_tokenizer_of_files
 from attnlib.data.bpe.files import load_tokenizer, save_tokenizer
-from attnlib.data.bpe.tokenizer import Tokenizer, train_tokenizer
+from attnlib.data.bpe.tokenizer import Tokenizer
 from attnlib.models.config import ModelConfig, stored_config
 from attnlib.models.gpt import GPT
 from attnlib.reference.optim import BROWN_2020
@@ -31,6 +32,7 @@ from attnlib.train.fit import fit
 from attnlib.train.held_out import HeldOut
 from attnlib.train.memory import recompute
 from attnlib.train.optim import decay_groups
+from attnlib.train.products import multiply_by_onednn
 from attnlib.train.rows import TokenRows, load_tokens, packed_tokens, save_tokens
 from attnlib.train.training import TrainingStopped
 from attnlib.train.worker_group import SingleWorker, WorkerGroup, Workers
@@ -38,6 +40,7 @@ from attnlib.train.workers import joined
 
 END, SUFFIXES, HELD_OUT_FILE = "<|endoftext|>", (".txt", ".md", ".py"), "held-out.npy"
 LEAST, HELD_OUT = 10_000, 0.1  # bytes that a text must have; the share at its end that is not trained on
+LARGE = 20_000_000  # characters from which on the words of a text are counted on all cores
 N, BATCH, MERGES, LOOKS, DECAY = 128, 16, 1791, 20, 0.1  # LOOKS: how often the held-out loss is measured
 
 
@@ -76,11 +79,16 @@ def files_of(path: str | Path) -> list[Path]:
     )
 
 
+def read_files(path: Path) -> list[Path]:
+    """The file, or all text files of a folder."""
+    return files_of(path) if path.is_dir() else [path]
+
+
 def texts_of(path: str | Path) -> list[str]:
     """The text of a file, or of all files in a folder that end in .txt, .md or .py; at least 10,000 bytes."""
     path = Path(path)
     rules.must(path.exists(), "train", f"there must be a file or a folder; got {path}, which is not there.")
-    files = files_of(path) if path.is_dir() else [path]
+    files = read_files(path)
     came = f"got {path}, where there is none."
     rules.must(len(files) > 0, "train", f"a folder must have files that end in {', '.join(SUFFIXES)}; {came}")
     texts = [text_of(file) for file in files]
@@ -120,7 +128,8 @@ def prepare(path: str | Path, folder: str | Path, depth: int, steps: int) -> Pla
         rules.must(not other, "train", f"{folder} must go on as it was begun; got another {other}. {then}")
         return plan
     size = sum(map(len, texts))
-    tokenizer = train_tokenizer(texts, min(MERGES, size // 100), [END])
+    cores = (os.cpu_count() or 1) if size >= LARGE else 1
+    tokenizer = train_tokenizer_of_files(read_files(path), min(MERGES, size // 100), [END], processes=cores)
     tokens = packed_tokens((tokenizer.encode_ordinary(text) for text in texts), end=tokenizer.numbers[END])
     came = f"got {len(tokens)} of {path}, which repeats itself. Take another text."
     rules.must(len(tokens) >= 4 * N, "train", f"there must be {4 * N} tokens or more; {came}")
@@ -158,12 +167,14 @@ def train(
     progress: bool = True,
     autocast: torch.dtype | None = None,
     recompute_blocks: bool = False,
+    onednn: bool = False,
     workers: Workers | None = None,
 ) -> HeldOut:
     """All steps that are left; the last checkpoint also holds the parameters with the smallest held-out loss.
 
     autocast            the format in which matrices are multiplied
     recompute_blocks    activation checkpointing: each block keeps only its input, and runs again in the backward pass
+    onednn              on a CPU, large products are computed by oneDNN; results may differ in their last bits
     workers             processes that share each batch; by default this process is the only one
     """
     torch.manual_seed(0)
@@ -172,6 +183,8 @@ def train(
     model = GPT(stored_config(config)).to(device().type)
     if recompute_blocks:
         recompute(model.blocks)
+    if onednn:
+        multiply_by_onednn(model)
     rate = 3e-3 * min(1.0, 4 / plan.depth)
     optimizer = torch.optim.AdamW(
         decay_groups(model, DECAY), lr=rate, betas=BROWN_2020[:2], eps=BROWN_2020.eps

@@ -8,6 +8,7 @@
     special        tokens such as <|endoftext|>, which ordinary text never becomes
     streams        bytes that are not valid text, and text that arrives in chunks
     tokenizer      the class Tokenizer, from all of these
+    counting       the words of large files, in several processes
     files          vocab.json and merges.txt
 
 The pattern needs the package `regex`; the rest needs Python alone.

@@ -39,6 +39,11 @@ def split_words(text: str) -> Iterator[str]:
     return (match[0] for match in _compiled().finditer(text))
 
 
+def word_list(text: str) -> list[str]:
+    """All words at once: more memory than one after the other, and less time."""
+    return _compiled().findall(text)
+
+
 def settled_words(text: str) -> Iterator[str]:
     """The words that cannot change if more text follows: all but the last two.
 
