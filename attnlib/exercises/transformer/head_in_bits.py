@@ -36,7 +36,7 @@ MISTAKES = (
         "to 1: then the bars are what the model predicts.", bits(P["whole"]["T=0.8"], P["2.1 mean"]["T=0.8"])),
     Mistake("zeros", "The head is replaced by zeros. Choose its mean.",
         bits(P["whole"]["T=1"], P["2.1 zeros"]["T=1"])),
-    Mistake("another head", "That is what head 1.3 costs, which nearly every token needs. The question is about head 2.1.",
+    Mistake("another head", "That is what head 1.3 costs, which nearly every token needs. Replace head 2.1.",
         bits(P["whole"]["T=1"], P["1.3 mean"]["T=1"])),
     Mistake("the difference", "That is the difference of the probabilities. Surprise is a logarithm.",
         P["whole"]["T=1"] - P["2.1 mean"]["T=1"]),
