@@ -1,17 +1,18 @@
-"""As many blocks with one stack
+"""One stack with as many parameters
 
 predict · ★ · 4 min · 04-transformer/6-encoder-decoder-translation
 
-The transformer of 2017 has 6 blocks in its encoder and 6 in its decoder, of one width d, with 4 d inside the
-feed-forward networks. How many blocks has a GPT of that width with as many parameters in its blocks? Leave out
-biases and norms.
+The transformer of 2017 has 6 encoder blocks and 6 decoder blocks. All have the width d, and their feed-forward
+networks have the hidden width 4 d. A GPT of the same width should have as many parameters in its blocks as the two
+stacks together. How many blocks must it have? Leave out biases and norms.
 
-1. Which of the two kinds of block does a GPT have? What does the other kind have in addition?
-2. Count in units of d²: attention has 4, a feed-forward network 8.
-3. An encoder's block has 12, a decoder's 16; a GPT has blocks of 12.
+1. A block of a GPT has self-attention and a feed-forward network. Which of the two kinds of block has the same parts?
+   What does the other kind have in addition?
+2. Count in units of d²: an attention layer has 4, a feed-forward network 8.
+3. An encoder block has 12, a decoder block 16, a GPT block 12.
 
-As many parameters do not mean as much work: in the two stacks a word passes either the encoder or the decoder, so each
-word meets about half of the parameters. In the one stack every word meets all of them.
+The same number of parameters is not the same amount of work. In the encoder-decoder model a token passes through only
+one of the two stacks, so it meets about half of the parameters. In the GPT every token meets all of them.
 """
 
 from attnlib.exercises.engine.model import Mistake
@@ -26,23 +27,31 @@ def answer():
 
 WITHIN = 0.01
 MISTAKES = (
-    Mistake("the blocks counted", "That is the number of blocks. Those of the decoder have one more attention.",
+    Mistake("the blocks of both stacks", "That is the number of blocks of both stacks. A decoder block has one "
+        "attention layer more than a GPT block.",
         2 * BLOCKS),
-    Mistake("blocks of the larger kind", "A GPT reads no memory: its blocks have one attention, as the encoder's.",
+    Mistake("divided by a decoder block", "A GPT has no cross-attention: its blocks have one attention layer each, "
+        "as encoder blocks have.",
         BLOCKS * (3 * ATTENTION + 2 * NETWORK) / (2 * ATTENTION + NETWORK)),
     Mistake("the decoder alone", "The encoder's parameters count, too.",
         BLOCKS * (2 * ATTENTION + NETWORK) / (ATTENTION + NETWORK)),
-    Mistake("one more matrix", "Cross-attention has four matrices, as attention has: queries, keys, values and output.",
+    Mistake("one matrix in cross-attention", "Cross-attention has four matrices, as every attention layer has: for "
+        "queries, keys, values and output.",
         BLOCKS * (2 * ATTENTION + 2 * NETWORK + 1) / (ATTENTION + NETWORK)),
-    Mistake("two matrices for the memory", "Cross-attention has four matrices: those for queries and output are its "
-        "own, too.", BLOCKS * (2 * ATTENTION + 2 * NETWORK + 2) / (ATTENTION + NETWORK)),
-    Mistake("attention in both", "That is a third more than twelve. Only the decoder's six blocks read a memory.",
+    Mistake("two matrices in cross-attention", "Cross-attention has four matrices: those for queries and output are "
+        "its own, too.",
+        BLOCKS * (2 * ATTENTION + 2 * NETWORK + 2) / (ATTENTION + NETWORK)),
+    Mistake("cross-attention in all blocks", "That counts cross-attention in all twelve blocks. Only the six decoder "
+        "blocks have it.",
         2 * BLOCKS * (2 * ATTENTION + NETWORK) / (ATTENTION + NETWORK)),
-    Mistake("in units of d²", "That is the number of parameters, divided by d². A block has 12 of these.",
+    Mistake("the parameters in units of d²", "That is the number of parameters, divided by d². A GPT block has 12 of "
+        "these units.",
         BLOCKS * (3 * ATTENTION + 2 * NETWORK)),
-    Mistake("one stack", "That is one of the two stacks.", BLOCKS),
-    Mistake("a smaller network", "A network that is 4 d wide has two maps of d times 4 d.",
+    Mistake("the blocks of one stack", "That is the number of blocks of one of the two stacks.",
+        BLOCKS),
+    Mistake("one matrix in the network", "A feed-forward network of hidden width 4 d has two matrices of d times 4 d.",
         BLOCKS * (3 * ATTENTION + NETWORK) / (ATTENTION + NETWORK / 2)),
-    Mistake("three matrices of attention", "Attention has four matrices: the one behind the heads counts, too.",
+    Mistake("three matrices of attention", "Attention has four matrices: the output matrix after the heads counts, "
+        "too.",
         BLOCKS * (3 * (ATTENTION - 1) + 2 * NETWORK) / (ATTENTION - 1 + NETWORK)),
 )  # fmt: skip

@@ -1,19 +1,23 @@
-"""A translator in company
+"""A decoder block with two faults
 
 repair · ★★ · 10 min · 04-transformer/6-encoder-decoder-translation
 
-This is meant to be a pre-norm decoder block with one head: X (b, m, d) are the words said so far, H (b, n, d) is the
-memory, real (b, n) is True where it holds a word and not padding. Trained with it, a model translates what keeps its
-order, hardly anything that comes late in the source, and says other things when a sentence stands in another batch.
-Two lines are wrong; repair both.
+This function is meant to be a pre-norm decoder block with one head. X (b, m, d) holds the vectors of the target, H
+(b, n, d) is the memory, that is, the output of the encoder. real (b, n) is True where the source has a word and False
+where it has padding. A model that is trained with this block translates well where the word order stays the same, and
+badly where a word of the translation depends on a later word of the source. Its translation of a sentence also
+changes with the other sentences of the batch. Two lines are wrong; repair both.
 
-1. What can a sentence know of the others in its batch? Which words of the source can the first word said read?
-2. There are three masks in an encoder and a decoder. Which two of them belong here, and which one has the shape (m, n)?
-3. Every word said may read every real word of the source: real decides about the columns, and nothing about rows.
+1. May the output for a sentence depend on the other sentences of its batch? Which words of the source may the first
+   position of the target read?
+2. An encoder-decoder model has three masks: one in the encoder, one in the decoder's self-attention, one in
+   cross-attention. Which two of them belong here, and which one has the shape (m, n)?
+3. Every position of the target may attend to every real word of the source. `real` masks keys, which are columns, and
+   the mask is the same in all rows.
 
-Both faults leave all shapes right, and both are quiet: with short sentences in batches of one length neither changes
-much. Two tests find them. Put a sentence into a batch with a longer one, and nothing may change; change the last word
-of the source, and the first word's scores must move.
+Both faults leave all shapes right. With short sentences in batches of one length neither changes much. Two tests find
+them. Put a sentence into a batch with a longer one: its output must stay the same. Change the last word of the
+source: the scores of the first position must change.
 """
 
 import math
@@ -48,7 +52,7 @@ def text_by_text(X, H, real, W_S, W_Q, W_K, W_V, W_1, W_2):
     def norm(x):
         return (x - x.mean()) / np.sqrt(x.var() + 1e-5)
 
-    def look(q, K, V):
+    def attend(q, K, V):
         s = K @ q / len(q) ** 0.5
         p = np.exp(s - s.max())
         return p / p.sum() @ V
@@ -58,8 +62,8 @@ def text_by_text(X, H, real, W_S, W_Q, W_K, W_V, W_1, W_2):
         memory, rows = h[words], []
         N = np.array([norm(one) for one in x])
         for t in range(len(x)):
-            z = x[t] + look(N[t], N[: t + 1], N[: t + 1] @ W_S)
-            c = z + look(norm(z) @ W_Q, memory @ W_K, memory @ W_V)
+            z = x[t] + attend(N[t], N[: t + 1], N[: t + 1] @ W_S)
+            c = z + attend(norm(z) @ W_Q, memory @ W_K, memory @ W_V)
             hidden = norm(c) @ W_1
             rows.append(c + np.where(hidden > 0, hidden, 0) @ W_2)
         texts.append(rows)
@@ -74,56 +78,71 @@ def cases(rng):
         return X, H, real, *maps
 
     return {
-        "two texts, two words said": case(2, 4, 5, 3, 2),
-        "as many words said as read": case(3, 4, 5, 3, 1),
-        "more are said than read": case(4, 3, 4, 1, 2),
+        "two sentences, targets of two words": case(2, 4, 5, 3, 2),
+        "a target as long as the source": case(3, 4, 5, 3, 1),
+        "a target longer than the source": case(4, 3, 4, 1, 2),
         "all sizes equal": case(3, 3, 3, 3, 2, 1),
     }
 
 
-GIVEN = ("padding of the source is seen", "the source is read up to the same place")
+GIVEN = ("padding of the source is read", "the source is read up to the same position")
 VARIANTS = (text_by_text, {"words = real[:, None]": "words = np.repeat(real[:, None], X.shape[1], axis=1)"})
 MISTAKES = (
-    Mistake("padding of the source is seen", "Padding takes part in what is read, so a sentence depends on its "
-        "neighbours.", {"words = real[:, None]": "words = np.ones_like(real)[:, None]"}),
-    Mistake("the source is read up to the same place", "A word of the target reads only as many words of the source "
-        "as have been said. The whole source is there from the start.",
+    Mistake("padding of the source is read", "Padding has a positive weight, so the output for a sentence depends on "
+        "the other sentences of its batch.",
+        {"words = real[:, None]": "words = np.ones_like(real)[:, None]"}),
+    Mistake("the source is read up to the same position", "A position of the target attends only to the source up to "
+        "the same position. The whole source is there from the start.",
         {"H @ W_V, words)": "H @ W_V, words & np.tri(X.shape[1], H.shape[1], dtype=bool))"}),
-    Mistake("the target reads itself", "Cross-attention reads its own sequence: keys and values must come from the "
-        "memory.", {"H @ W_K, H @ W_V, words)": "norm(Z) @ W_K, norm(Z) @ W_V, past)"}),
-    Mistake("the target reads itself and its future", "Cross-attention reads its own sequence, and all of it: keys "
-        "and values must come from the memory.", {"H @ W_K, H @ W_V, words)": "norm(Z) @ W_K, norm(Z) @ W_V, True)"}),
-    Mistake("the future is seen", "Within the target a word sees those that come after it.",
+    Mistake("keys and values from the target", "Cross-attention attends to the target, not to the source: keys and "
+        "values must come from the memory.",
+        {"H @ W_K, H @ W_V, words)": "norm(Z) @ W_K, norm(Z) @ W_V, past)"}),
+    Mistake("keys and values from the target without a mask", "Cross-attention attends to the target, later "
+        "positions included: keys and values must come from the memory.",
+        {"H @ W_K, H @ W_V, words)": "norm(Z) @ W_K, norm(Z) @ W_V, True)"}),
+    Mistake("later positions are read", "Within the target a position attends to later positions.",
         {"past = np.tri(X.shape[1], dtype=bool)": "past = np.ones(2 * X.shape[1:2], dtype=bool)"}),
-    Mistake("the queries have not heard the target", "Cross-attention must ask with what self-attention has left, not "
-        "with the words as they came in.", {"norm(Z) @ W_Q": "N @ W_Q"}),
-    Mistake("what self-attention said is forgotten", "The second sum starts from what entered the block.",
+    Mistake("queries from before self-attention", "The queries of cross-attention must come from the stream after "
+        "self-attention, not from the input of the block.",
+        {"norm(Z) @ W_Q": "N @ W_Q"}),
+    Mistake("the output of self-attention is lost", "The second sum starts from the input of the block, so it does "
+        "not contain the output of self-attention.",
         {"C = Z +": "C = X +"}),
-    Mistake("no way around cross-attention", "Cross-attention must add to the stream, not replace it.",
+    Mistake("no residual connection around cross-attention", "Cross-attention must add to the stream, not replace it.",
         {"C = Z +": "C ="}),
-    Mistake("the memory is normed again", "The encoder's last norm has done this. A decoder reads the memory as it is.",
+    Mistake("the memory is normalised again", "The last norm of the encoder has done this. A decoder reads the "
+        "memory as it is.",
         {"H @ W_K, H @ W_V": "norm(H) @ W_K, norm(H) @ W_V"}),
-    Mistake("the queries are not normed", "Cross-attention reads the stream through a norm.",
+    Mistake("the queries are not normalised", "Cross-attention reads the stream through a norm.",
         {"norm(Z) @ W_Q": "Z @ W_Q"}),
-    Mistake("the network has not heard what was read", "The last part reads the stream as cross-attention has left it.",
+    Mistake("the network reads the stream before cross-attention", "The feed-forward network must read the stream "
+        "after cross-attention.",
         {"norm(C) @ W_1": "norm(Z) @ W_1"}),
-    Mistake("no way around the network", "The last line must add to the stream, not replace it.",
+    Mistake("no residual connection around the network", "The feed-forward network must add to the stream, not "
+        "replace it.",
         {"return C +": "return"}),
-    Mistake("the network adds to what self-attention left", "What was read in the source is forgotten at the last sum.",
+    Mistake("the output of cross-attention is lost", "The last sum starts from the stream before cross-attention, so "
+        "it does not contain what was read from the source.",
         {"return C +": "return Z +"}),
-    Mistake("only padding is read", "The mask of the source is turned round: its words are hidden, and its padding is "
-        "read.", {"words = real[:, None]": "words = ~real[:, None]"}),
-    Mistake("padding has zeros for a memory", "A key of zeros has a score of zero, and so a weight. Padding must be "
-        "hidden.", {"words = real[:, None]": "words = np.ones_like(real)[:, None]; H = H * real[..., None]"}),
-    Mistake("a hidden score of zero", "Hidden scores were set to zero, which is a score like any other.",
+    Mistake("only padding is read", "The mask of the source is inverted: its words are hidden, and its padding is "
+        "read.",
+        {"words = real[:, None]": "words = ~real[:, None]"}),
+    Mistake("padding is a memory of zeros", "A key of zeros has a score of zero, and so a positive weight. Padding "
+        "must be masked.",
+        {"words = real[:, None]": "words = np.ones_like(real)[:, None]; H = H * real[..., None]"}),
+    Mistake("masked scores are zero", "Masked scores were set to zero, and a score of zero has a positive weight.",
         {"P = np.exp(S - S.max(axis=-1, keepdims=True)) * mask":
              "S = S * mask; P = np.exp(S - S.max(axis=-1, keepdims=True))"}),
-    Mistake("weights not divided again", "Weights were hidden behind the softmax, so those that are left sum to less "
-        "than one.", {"keepdims=True)) * mask": "keepdims=True))", "keepdims=True) @ V": "keepdims=True) * mask @ V"}),
-    Mistake("the triangle is transposed", "A word of the target sees itself and what comes after it, not what came "
-        "before.", {"past = np.tri(X.shape[1], dtype=bool)": "past = np.tri(X.shape[1], dtype=bool).T"}),
-    Mistake("a word does not see itself", "The triangle ends one place before the diagonal, so the first word has "
-        "nothing to read.", {"past = np.tri(X.shape[1], dtype=bool)": "past = np.tri(X.shape[1], k=-1, dtype=bool)"}),
-    Mistake("the network is not normed", "The last part reads the stream through a norm, too.",
+    Mistake("weights not normalised again", "Weights were masked after the softmax, so the weights that are left sum "
+        "to less than one.",
+        {"keepdims=True)) * mask": "keepdims=True))", "keepdims=True) @ V": "keepdims=True) * mask @ V"}),
+    Mistake("the causal mask is transposed", "A position of the target attends to itself and to later positions, not "
+        "to earlier ones.",
+        {"past = np.tri(X.shape[1], dtype=bool)": "past = np.tri(X.shape[1], dtype=bool).T"}),
+    Mistake("a position does not attend to itself", "The causal mask ends one position before the diagonal, so the "
+        "first position has nothing to attend to.",
+        {"past = np.tri(X.shape[1], dtype=bool)": "past = np.tri(X.shape[1], k=-1, dtype=bool)"}),
+    Mistake("the input of the network is not normalised", "The feed-forward network reads the stream through a norm, "
+        "too.",
         {"norm(C) @ W_1": "C @ W_1"}),
 )  # fmt: skip

@@ -1,18 +1,21 @@
-"""One stack that reads and says
+"""The mask of one stack that translates
 
 write · ★★ · 10 min · 04-transformer/6-encoder-decoder-translation · after self-attention.packed
 
-A GPT can translate, too: the source of n places stands in front of the target of m. real (b, n) is True where the
-source holds a word and not padding; the target has no padding. Return the mask (b, n + m, n + m), True = may look,
-with which this one stack sees what an encoder and a decoder see together. Treat queries of padding like other
-words of the source.
+A GPT can translate, too. Its input is the source of n positions, followed by the target of m positions. real (b, n)
+is True where the source has a word and False where it has padding; the target has no padding. Return the mask
+(b, n + m, n + m), where True means that a query may attend to a key. It must allow in this one stack what the masks
+of an encoder and a decoder allow together. Treat queries of padding like the other queries of the source.
 
-1. The mask has four parts: who looks, source or target, times where. Which three of them are the masks of this page?
-2. What must the fourth part be, if the memory is not to depend on what is said?
-3. Columns of the source: real, in every row. Columns of the target: nothing for the source, a triangle for the target.
+1. The mask has four parts: queries of the source or the target, times keys of the source or the target. Which three
+   of them are masks of an encoder and a decoder?
+2. What must the fourth part be, if the memory must not depend on the generated words?
+3. Columns of the source: real, in every row. Columns of the target: False in the rows of the source, a causal mask in
+   the rows of the target.
 
-Such a model is called a prefix language model. With a plain causal mask instead, the words of the source would hear
-only those before them. It has no cross-attention, and keys and values of the source can be kept as those of a memory.
+Such a model is called a prefix language model. With a causal mask for both texts, a word of the source would attend
+only to itself and the words before it. The model has no cross-attention. The keys and values of the source can be
+cached, like those of a memory.
 """
 
 import numpy as np
@@ -39,9 +42,9 @@ def from_positions(real, m):
 def four_parts(real, m):
     masks = []
     for one in real:
-        seen = np.tile(one, (len(one) + m, 1))
-        said = np.concatenate([np.zeros((len(one), m), dtype=bool), np.tril(np.ones((m, m), dtype=bool))])
-        masks.append(np.hstack([seen, said]))
+        source = np.tile(one, (len(one) + m, 1))
+        target = np.concatenate([np.zeros((len(one), m), dtype=bool), np.tril(np.ones((m, m), dtype=bool))])
+        masks.append(np.hstack([source, target]))
     return np.array(masks)
 
 
@@ -50,43 +53,48 @@ def cases(rng):
         return np.arange(max(lengths)) < np.array(lengths)[:, None]
 
     return {
-        "three words and two, two are said": (real(3, 2), 2),
-        "as many texts as words": (real(3, 1, 2), 3),
+        "sources of three words and two, a target of two": (real(3, 2), 2),
+        "all sizes equal": (real(3, 1, 2), 3),
         "no padding": (real(2, 2), 3),
-        "four are said of two": (real(2, 1), 4),
-        "one is said": (real(3, 4), 1),
+        "a target longer than the source": (real(2, 1), 4),
+        "a target of one word": (real(3, 4), 1),
     }
 
 
 VARIANTS = (from_positions, four_parts)
 MISTAKES = (
-    Mistake("the source is read causally", "A word of the source hears only those before it. An encoder's words hear "
-        "the whole source.",
+    Mistake("a causal mask in the source", "A word of the source attends only to itself and the words before it. In "
+        "an encoder it attends to the whole source.",
         {"mask[:, :, :n] = real[:, None]": "mask[:, :, :n] = real[:, None] & np.tri(n + m, n, dtype=bool)"}),
-    Mistake("padding of the source is seen", "The columns of padding are open: a translation would depend on its "
-        "neighbours in the batch.", {"= real[:, None]": "= True"}),
-    Mistake("the source hears the target", "The source may not look at the target: the memory would depend on what is "
-        "said, and on what is yet to be said.", {"mask = np.zeros(": "mask = np.ones("}),
-    Mistake("the target sees its future", "Each word of the target sees the one that it must guess.",
+    Mistake("padding of the source is read", "The columns of padding are True: a translation would depend on the "
+        "other sentences of the batch.",
+        {"= real[:, None]": "= True"}),
+    Mistake("the source attends to the target", "The source must not attend to the target: the memory would depend "
+        "on the words that are generated.",
+        {"mask = np.zeros(": "mask = np.ones("}),
+    Mistake("the target attends to later positions", "Each position of the target attends to the word that it must "
+        "predict.",
         {"np.tri(m, dtype=bool)": "True"}),
-    Mistake("a word does not see itself", "The triangle ends one place before the diagonal.",
+    Mistake("a position does not attend to itself", "The triangle ends one position before the diagonal.",
         {"np.tri(m, dtype=bool)": "np.tri(m, k=-1, dtype=bool)"}),
-    Mistake("the triangle is transposed", "Each word of the target sees itself and what comes after it.",
+    Mistake("the triangle is transposed", "Each position of the target attends to itself and to later positions.",
         {"np.tri(m, dtype=bool)": "np.tri(m, dtype=bool).T"}),
-    Mistake("the source is not read", "The target sees itself alone: nothing leads from one text to the other.",
+    Mistake("the target does not attend to the source", "The target attends only to itself: nothing of the source "
+        "reaches it.",
         {"mask[:, :, :n]": "mask[:, :n, :n]"}),
-    Mistake("queries of padding are hidden", "A mask hides keys. Here padding may not look either, and a softmax has "
-        "nothing to share out in its rows.",
+    Mistake("queries of padding are masked", "A mask hides keys. Here the rows of padding are all False, so a "
+        "softmax has no key there.",
         {"mask[:, n:, n:]": "mask[:, :n, :n] &= real[:, :, None]; mask[:, n:, n:]"}),
-    Mistake("padding sees itself", "Padding looks at itself. It should look where other words of the source look: at "
-        "real words.", {"return mask": "return mask | np.eye(n + m, dtype=bool)"}),
-    Mistake("the target reads padding", "In the rows of the target the columns of padding are open.",
+    Mistake("padding attends to itself", "Padding attends to itself. It must attend to the same keys as the other "
+        "queries of the source: to real words.",
+        {"return mask": "return mask | np.eye(n + m, dtype=bool)"}),
+    Mistake("the target reads padding", "In the rows of the target the columns of padding are True.",
         {"mask[:, :, :n] = real[:, None]": "mask[:, :n, :n] = real[:, None]; mask[:, n:, :n] = True"}),
-    Mistake("padding hidden by rows", "Within the source padding closes its rows. What is hidden are keys, and these "
-        "are columns.",
+    Mistake("rows of padding, not columns", "Within the source the rows of padding are False. A mask hides keys, and "
+        "keys are columns.",
         {"mask[:, :, :n] = real[:, None]": "mask[:, :n, :n] = real[:, :, None]; mask[:, n:, :n] = real[:, None]"}),
-    Mistake("the target in front", "The source stands in front: its rows and columns come first.",
+    Mistake("the target first", "The source comes first: its rows and columns are before those of the target.",
         {"mask[:, :, :n]": "mask[:, :, m:]", "mask[:, n:, n:]": "mask[:, :m, :m]"}),
-    Mistake("numbers, not True and False", "The pattern is right, and it is asked for in True and False.",
+    Mistake("numbers, not True and False", "The pattern is right, but its entries must be True and False.",
         {"return mask": "return mask * 1.0"}, {"return mask": "return np.where(mask, 0.0, -np.inf)"}),
 )  # fmt: skip
