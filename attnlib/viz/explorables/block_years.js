@@ -29,54 +29,56 @@ const whole = (x) => x.toLocaleString("en-US");
 const render = ({ model, el }) => {
   const { stage, controls, say } = frame(model, el, "block_years");
   const state = () => Object.fromEntries([...TRAITS, "n"].map((trait) => [trait, model.get(trait)]));
-  const sheet = draw("svg", { viewBox: "0 0 300 282", role: "img", "aria-label": "The block, drawn from below: its stream, and two branches with norms" });
-  const heads = ["", "GPT-2", "this block"].map((text) => make("th", { scope: "col" }, text));
+  const sheet = draw("svg", { viewBox: "0 0 300 212", role: "img", "aria-label": "The block, drawn from below: its stream, and two branches with norms" });
+  const heads = ["count", "GPT-2", "this block"].map((text) => make("th", { scope: "col" }, text));
   const names = ["attention", "feed-forward", "norms", "all parameters", "bytes kept", "multiply-adds"];
   const rows = names.map((text) => {
     const cells = [make("td"), make("td")];
     return [make("tr", {}, make("th", { scope: "row" }, text), ...cells), cells];
   });
-  const caption = make("caption", {}, "parameters; then bytes that are kept of a token and multiplications for it, in one block");
+  const caption = make("caption", {}, "one block: its parameters, and for a token");
   stage.append(sheet, make("table", {}, caption, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows.map(([row]) => row))));
 
   const pick = (label, trait, options) => choice(label, options.map((one) => (Array.isArray(one) ? one : [one, one])), (to) => change(model, trait, to));
   const kinds = {
-    norm: pick("norm", "norm", ["LayerNorm", "RMS norm", "sandwich"]),
-    memory: pick("keys and values", "memory", [["32", "32 heads"], ["8", "8 heads"], ["1", "1 head"], "latent"]),
+    norm: pick("norm", "norm", [["LayerNorm", "Layer"], ["RMS norm", "RMS"], "sandwich"]),
+    memory: pick("heads of keys", "memory", ["32", "8", "1", "latent"]),
     qk: pick("QK norm", "qk", ["no", "yes"]),
     network: pick("network", "network", ["GELU", "SwiGLU"]),
     bias: pick("biases", "bias", ["yes", "no"]),
   };
   const years = Object.entries(YEARS).map(([year, values]) => button(year, () => values.forEach((value, i) => change(model, TRAITS[i], value))));
   const n = slider("tokens read", [0, 17, 1], (to) => change(model, "n", 2 ** to));
-  controls.append(make("div", { class: "years" }, ...years), ...Object.values(kinds).map((one) => one.element), n.element, again(model, [...TRAITS, "n"]));
+  controls.append(make("div", { class: "years" }, ...years, again(model, [...TRAITS, "n"])), ...Object.values(kinds).map((one) => one.element), n.element);
 
   const sketch = (s) => {
     const old = YEARS["GPT-2, 2019"];
     const is = (trait) => (s[trait] === old[TRAITS.indexOf(trait)] ? "line-a" : "line-b");
     const path = (d, kind = "axis") => draw("path", { d, class: kind });
     const box = (y, text, kind, more = "") => [
-      draw("rect", { x: 46, y, width: 104, height: 24, rx: 4, class: kind }),
-      draw("text", { x: 98, y: y + 16, "text-anchor": "middle" }, text),
-      draw("text", { x: 158, y: y + 16 }, more),
+      draw("rect", { x: 46, y, width: 104, height: 22, rx: 4, class: kind }),
+      draw("text", { x: 98, y: y + 15, "text-anchor": "middle" }, text),
+      draw("text", { x: 158, y: y + 15 }, more),
     ];
     const branch = (y, part, kind, more) => {
       const after = s.norm === "sandwich";
       return [
-        path(`M18 ${y}H98V${y - 12}M98 ${y - 36}V${y - 48}M98 ${y - 72}V${y - (after ? 82 : 118)}${after ? `M98 ${y - 106}V${y - 118}` : ""}H18`),
-        ...box(y - 36, s.norm === "LayerNorm" ? "LayerNorm" : "RMS norm", is("norm")),
-        ...box(y - 72, part, kind, more),
-        ...(after ? box(y - 106, "RMS norm", "line-b") : []),
+        path(`M18 ${y}H98V${y - 8}M98 ${y - 30}V${y - 36}M98 ${y - 58}V${y - (after ? 64 : 94)}${after ? `M98 ${y - 86}V${y - 94}` : ""}H24`),
+        draw("circle", { cx: 18, cy: y - 94, r: 6, class: "line-a" }),
+        draw("text", { x: 18, y: y - 90, "text-anchor": "middle" }, "+"),
+        ...box(y - 30, s.norm === "LayerNorm" ? "LayerNorm" : "RMS norm", is("norm")),
+        ...box(y - 58, part, kind, more),
+        ...(after ? box(y - 86, "RMS norm", "line-b") : []),
       ];
     };
     const memory = s.memory === "latent" ? "keys: a latent" : `keys: ${s.memory} head${s.memory === "1" ? "" : "s"}`;
     const of = is("memory") === "line-b" || is("qk") === "line-b" ? "line-b" : "line-a";
     const net = is("network") === "line-b" || is("bias") === "line-b" ? "line-b" : "line-a";
     sheet.replaceChildren(
-      path("M18 280V4", "line-a"),
-      ...branch(270, "attention", of, memory),
-      draw("text", { x: 158, y: 228 }, s.qk === "yes" ? "QK norm" : ""),
-      ...branch(132, s.network, net, s.bias === "yes" ? "biases" : "no biases"),
+      path("M18 212V118M18 106V14M18 2V0", "line-a"),
+      ...branch(206, "attention", of, memory),
+      draw("text", { x: 158, y: 179 }, s.qk === "yes" ? "QK norm" : ""),
+      ...branch(102, s.network, net, s.bias === "yes" ? "biases" : "no biases"),
     );
   };
   return redraw(model, [...TRAITS, "n"], () => {

@@ -46,7 +46,7 @@ class BlockYears(Explorable):
     """A block whose norm, memory and network can be those of several years."""
 
     QUESTION = "Which one change saves most of the bytes that a block keeps, and what does it cost?"
-    SIZE = (590, 830)
+    SIZE = (483, 869)
     _esm, _css = script("block_years"), style("block_years")
 
     norm = traitlets.Enum(["LayerNorm", "RMS norm", "sandwich"], "LayerNorm").tag(sync=True)
