@@ -36,6 +36,7 @@ def by_length() -> tuple[list[int], dict[str, dict[str, np.ndarray]]]:
 
 SAMPLES = {
     "BlockFlow": lambda: explorables.BlockFlow(n=128, d_model=256),
+    "BlockYears": lambda: explorables.BlockYears(norm="RMS norm", memory="8", qk="yes"),
     "DecodingTree": lambda: explorables.DecodingTree(
         [["the", "a"], ["cat", "dog"], ["slept", "ran"]], [0.6, 0.55, 0.1, 0.6, 0.3, 0.8, 0.1]
     ),
@@ -70,6 +71,7 @@ MOVES = {
         "w.n, [round(share, 3) for share in w.shares()]",
         {"d_model": 1024},
     ),
+    "BlockYears": ({"memory": "latent", "n": 1024}, "w.memory, w.costs()", {"norm": "sandwich"}),
     "DecodingTree": (
         {"upper": [0.9, 0.55, 0.1, 0.6, 0.3, 0.8, 0.1], "width": 3},
         "w.text(w.said(w.width).tokens), w.probabilities().round(3).tolist()",

@@ -28,6 +28,11 @@ KINDS = {
     "narrow network": {"d_hidden": 40, "positions": "none", "bias": False},
     "llama": {**LLAMA, "d_hidden": 40, "n_kv_heads": 1},
     "gated, with biases": {"activation": "swish", "gated": True},
+    "latent": {**LLAMA, "mixer": "latent", "d_latent": 5, "d_rotated": 2},
+    "latent, wide heads, with biases": {"mixer": "latent", "d_latent": 7, "d_rotated": 4, "d_k": 10},
+    "sandwich": {**LLAMA, "order": "sandwich", "qk_norm": True},
+    "norms after": {"order": "after", "norm": "rms"},
+    "partly rotary": {**LLAMA, "positions": "partly rotary", "d_rotated": 2},
 }
 configs = pytest.mark.parametrize(
     "config",

@@ -1,10 +1,12 @@
 """Pictures to move: their numbers are the reference's, Python follows the hand, what is stored is what is shipped."""
 
+import itertools
 import json
 import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 from uuid import uuid4
@@ -31,6 +33,7 @@ from attnlib.data.bpe.tokenizer import Tokenizer
 from attnlib.data.results import load_result, measured
 from attnlib.interpret.distance import mean_distance
 from attnlib.metrics.curves import first_below
+from attnlib.models import open_models
 from attnlib.models.course import course_tokenizer
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.transformer import Block, FeedForward
@@ -40,7 +43,7 @@ from attnlib.reference.losses import smoothed_over_all
 from attnlib.reference.ops import entropy, masked_softmax, softmax, softmax_jacobian, softmax_with_temperature
 from attnlib.testing import assert_close
 from attnlib.viz import explorables
-from attnlib.viz.explorables import block_flow, mask_painter, merge_steps
+from attnlib.viz.explorables import block_flow, block_years, mask_painter, merge_steps
 from attnlib.viz.explorables import scores_and_width as width
 from attnlib.viz.explorables.base import FOLDER, LARGEST, Explorable
 from attnlib.viz.explorables.float_formats import FORMATS as FLOAT_FORMATS
@@ -197,6 +200,25 @@ def test_the_decoding_tree_finds_what_the_package_finds(rng, tmp_path):
 def test_the_decoding_tree_has_a_probability_for_each_choice():
     with pytest.raises(ValueError, match="3 pairs of words and 7 probabilities; got 3 and 6"):
         explorables.DecodingTree([["a", "b"]] * 3, [0.5] * 6)
+
+
+def test_block_years_counts_each_choice_as_python_does(tmp_path):
+    """All 96 blocks at two lengths, to the last parameter; the years are those of the page."""
+    kinds = {
+        "norm": ["LayerNorm", "RMS norm", "sandwich"], "network": ["GELU", "SwiGLU"], "bias": ["yes", "no"],
+        "memory": ["32", "8", "1", "latent"], "qk": ["no", "yes"],
+    }  # fmt: skip
+    states = [dict(zip(kinds, values, strict=True)) for values in itertools.product(*kinds.values())]
+    given = [{**state, "n": n} for state in states for n in (1, 8192)]
+    found = in_node(explorables.BlockYears, "given.map(m.counts)", tmp_path, given=given)
+    for state, counts in zip(given, found, strict=True):
+        assert counts == explorables.BlockYears(**state).costs()
+    years = in_node(explorables.BlockYears, "m.YEARS", tmp_path)
+    assert dict(zip(kinds, ["LayerNorm", "GELU", "yes", "32", "no"], strict=True)) == block_years.GPT2
+    order = ["norm", "network", "bias", "memory", "qk"]
+    qwen = block_years.choices(**dict(zip(order, years["Qwen3, 2025"], strict=True)))
+    published = open_models.choices(open_models.CONFIGS["Qwen3 8B"])[0]
+    assert replace(qwen, d_hidden=12_288, mlp_bias=False) == published
 
 
 def test_block_flow_writes_large_numbers_shortly(tmp_path):

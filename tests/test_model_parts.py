@@ -213,3 +213,55 @@ def test_a_block_takes_the_sublayers_that_it_knows_how_to_call():
         transformer.Block(mean=RunningMean(D))
     with pytest.raises(ValueError, match="block: there must be a sublayer or more; got none"):
         transformer.Block(feed_forward=None)
+
+
+# ---- Norms after a sublayer, rotation of a part, latents ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(("order", "before"), [("after", False), ("sandwich", True)])
+def test_a_norm_after_a_sublayer_fixes_the_size_of_what_it_adds(order, before):
+    """However large the maps are: the order of OLMo 2, and of Gemma 2 with a norm before as well."""
+    block = gpt(order=order, norm="rms").blocks[0]
+    X = torch.randn(B, N, D, dtype=torch.float64)
+    read = block.norm_1(X) if before else X
+    assert isinstance(block.norm_1, nn.RMSNorm) == before
+    middle = X + block.after_1(block.attention(read))
+    assert_close(block(X), middle + block.after_2(block.feed_forward(block.norm_2(middle))), "float64")
+    with torch.no_grad():
+        block.attention.W_O.weight.mul_(1e4)
+    assert_close(
+        (block.after_1(block.attention(read))).square().mean(-1), torch.ones(B, N), "central difference"
+    )
+
+
+def test_a_part_of_each_head_is_rotated_and_the_rest_is_blind_to_positions():
+    layer = parts.rotation(ModelConfig(VOCAB, positions="rotary", layout="halves", d_k=2, **SIZES))
+    partly = parts.part_rotation(
+        ModelConfig(VOCAB, positions="partly rotary", layout="halves", d_rotated=2, **SIZES)
+    )
+    Q = torch.randn(B, HEADS, N, 4)
+    assert torch.equal(partly(Q, 3)[..., :2], layer(Q[..., :2], 3))
+    assert torch.equal(partly(Q, 3)[..., 2:], Q[..., 2:])
+
+
+def test_a_gpt_with_latents_reads_token_by_token_as_all_at_once():
+    model = gpt(mixer="latent", d_latent=5, d_rotated=2, positions="rotary", layout="halves", norm="rms")
+    cache = model.new_kv_cache()
+    with torch.no_grad():
+        whole = model(tokens())
+        steps = [model(part, cache) for part in tokens().split([3, 1, 3], dim=1)]
+    assert_close(torch.cat(steps, dim=1), whole, "float64")
+    assert cache[0].nbytes == B * N * (5 + 2) * 8
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"mixer": "latent", "d_rotated": 2}, "d_latent must be given for latent keys and values; got None"),
+        ({"mixer": "latent", "d_latent": 2}, "d_rotated must be given for rotated parts of a head; got None"),
+    ],
+)
+def test_latents_need_their_widths(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        ModelConfig(VOCAB, **SIZES, **change)

@@ -38,6 +38,7 @@ from attnlib.nn.block import BlockStack
 from attnlib.nn.cache import KVCache
 from attnlib.nn.convolution import ConvolvedFeedForward
 from attnlib.nn.depth import StochasticDepth
+from attnlib.nn.latent import LatentAttention
 from attnlib.nn.layers import CrossAttention, SelfAttention
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.positional import (
@@ -45,6 +46,7 @@ from attnlib.nn.positional import (
     LearnedPositions,
     NoPositions,
     NormalisedIndexPositions,
+    PartlyRotary,
     Rotary,
     SinusoidalPositions,
 )
@@ -192,6 +194,14 @@ CASES = {
         (draw(B, N, D), draw(B, M, D_SOURCE), MASK, draw(H, N, M)),
     ),
     "MultiHeadAttention, causal, shared, normed, turned": Case(MultiHeadAttention, Turned, (draw(B, N, D),)),
+    "LatentAttention": Case(
+        LatentAttention,
+        lambda: LatentAttention(d_model=12, n_heads=3, d_latent=5, d_rotated=2, causal=True),
+        (draw(B, N, 12),),
+    ),
+    "PartlyRotary": Case(
+        PartlyRotary, lambda: PartlyRotary(2, context=8, layout="halves"), (draw(B, N, D_K),)
+    ),
     "Rotary": Case(Rotary, lambda: Rotary(D_K, context=8, layout="halves"), (draw(B, N, D_K),)),
     "FeedForward": Case(FeedForward, lambda: FeedForward(d_model=D, d_hidden=9), (draw(B, N, D),)),
     "FeedForward, gated": Case(
@@ -220,6 +230,9 @@ CASES = {
     ),
     "GPT": Case(GPT, gpt(), (tokens(B, N),)),
     "GPT, of Llama's kind": Case(GPT, gpt(n_kv_heads=1, qk_norm=True, **LLAMA), (tokens(B, N),)),
+    "GPT, latent, with sandwich norms": Case(
+        GPT, gpt(mixer="latent", d_latent=5, d_rotated=2, order="sandwich", **LLAMA), (tokens(B, N),)
+    ),
     "AdditiveScore": Case(
         AdditiveScore,
         lambda: AdditiveScore(d_q=D, d_k=D_SOURCE, d_a=D_K),
@@ -414,6 +427,7 @@ EXCEPTIONS = {
 WITHOUT_PRODUCTS = (  # autocast leaves these in float32: a table, rotations, and a recurrent network
     "TokenEmbedding",
     "Rotary",
+    "PartlyRotary",
     "NoPositions",
     "LearnedPositions",
     "SinusoidalPositions",

@@ -27,6 +27,9 @@ class ModelConfig:
     positions: str = "learned"  # how positions are encoded, one of POSITIONS
     layout: str | None = None  # for rotary: which coordinates make a pair, one of LAYOUTS; it has to be named
     base: float = 10_000.0  # for rotary: the longest wavelength is almost 2 pi times this
+    d_rotated: int | None = (
+        None  # for "partly rotary" and "latent": how many coordinates of a head are rotated
+    )
     norm: str = "layer"  # one of NORMS
     eps: float = 1e-5  # under the root of each norm
     qk_norm: bool = False  # queries and keys of each head pass a norm, too
@@ -37,6 +40,9 @@ class ModelConfig:
     dropout: float = 0.0  # share dropped while training: of the embedding, the weights and each sublayer
     order: str = "pre"  # where norms and residual connections stand, one of ORDERS
     mixer: str = "attention"  # what carries information from position to position, one of MIXERS
+    d_latent: int | None = (
+        None  # for "latent": width of what is kept of each token; d_k is the width of a plain key
+    )
     causal: bool = True  # each position sees itself and what came before
     window: int | None = None  # how many neighbours each position sees on a side; None is all
     score_bias: str = "none"  # what is added to the scores for each distance, one of SCORE_BIASES
@@ -51,8 +57,19 @@ class ModelConfig:
     def __post_init__(self) -> None:
         for field, table in PARTS.items():
             rules.one_of("ModelConfig", field, getattr(self, field), table)
-        if self.positions == "rotary":
+        if self.positions in ("rotary", "partly rotary"):
             rules.one_of("ModelConfig", "layout of rotary positions", self.layout, LAYOUTS)
+        latent = self.mixer == "latent"
+        rules.must(
+            not (latent or self.positions == "partly rotary") or bool(self.d_rotated),
+            "ModelConfig",
+            f"d_rotated must be given for rotated parts of a head; got {self.d_rotated}.",
+        )
+        rules.must(
+            not latent or bool(self.d_latent),
+            "ModelConfig",
+            f"d_latent must be given for latent keys and values; got {self.d_latent}.",
+        )
         rules.must(
             not self.shared or self.source_vocab == self.vocab,
             "ModelConfig",

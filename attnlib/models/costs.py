@@ -18,6 +18,16 @@ def widths(config: ModelConfig) -> tuple[int, int, int]:
     return config.n_heads * d_k, n_kv_heads * d_k, config.d_hidden or 4 * config.d_model
 
 
+def attention_maps(config: ModelConfig) -> int:
+    """Numbers in the maps of one attention layer: of queries, keys, values and output, or those around a latent."""
+    d, (queries, keys, _) = config.d_model, widths(config)
+    if config.mixer == "latent":
+        rotated, kept = config.n_heads * (config.d_rotated or 0), config.d_latent or 0
+        down = d * (kept + (config.d_rotated or 0))
+        return d * (2 * queries + rotated) + down + 2 * kept * queries
+    return d * (2 * queries + 2 * keys)
+
+
 def matrices(config: ModelConfig) -> dict[str, int]:
     """Numbers in the matrices that every token is multiplied with, part by part; eq-parameters.
 
@@ -25,9 +35,9 @@ def matrices(config: ModelConfig) -> dict[str, int]:
     {'attention': 512, 'feed-forward': 1024, 'scores': 800}
     """
     d, L = config.d_model, config.n_layers
-    queries, keys, hidden = widths(config)
+    *_, hidden = widths(config)
     return {
-        "attention": L * d * (2 * queries + 2 * keys),
+        "attention": L * attention_maps(config),
         "feed-forward": L * d * hidden * (3 if config.gated else 2),
         "scores": d * config.vocab,
     }
@@ -44,9 +54,15 @@ def parameters(config: ModelConfig) -> int:
     queries, keys, hidden = widths(config)
     places = d * config.context if config.positions == "learned" else 0
     table = 0 if config.tied else d * config.vocab  # tied: the scores' matrix is the table
-    biases = L * (queries + 2 * keys + d + hidden * (2 if config.gated else 1) + d) if config.bias else 0
+    attended = queries + 2 * keys
+    if config.mixer == "latent":
+        rotated = config.d_rotated or 0
+        attended = queries + config.n_heads * rotated + (config.d_latent or 0) + rotated
+    biases = L * (attended + d + hidden * (2 if config.gated else 1) + d) if config.bias else 0
     norm = 2 if config.norm == "layer" else 1
-    norms = norm * d * (2 * L + 1)
+    norms = norm * d * ((4 if config.order == "sandwich" else 2) * L + 1)
+    if config.mixer == "latent":
+        norms += norm * L * (config.d_latent or 0)
     if config.qk_norm:
         norms += norm * L * 2 * (queries // config.n_heads)
     return sum(matrices(config).values()) + places + table + biases + norms
@@ -56,9 +72,14 @@ def multiplications(config: ModelConfig, n: int, read: int = 0) -> int:
     """Multiply-adds forward for n tokens of one text after `read` that a cache holds; eq-multiplications.
 
     Each token meets each matrix once. The scores and the average of attention are n (read + n) for each number of the
-    queries, twice: the half that a causal mask hides is counted, too.
+    queries, twice: the half that a causal mask hides is counted, too. Latent layers are counted as they are trained,
+    with keys and values made of each latent; after a cache they would be made again, or absorbed.
     """
     queries, _, _ = widths(config)
+    if config.mixer == "latent":
+        made = read * 2 * config.n_layers * (config.d_latent or 0) * queries
+        scores = config.n_layers * n * (read + n) * (2 * queries + config.n_heads * (config.d_rotated or 0))
+        return n * sum(matrices(config).values()) + scores + made
     return n * sum(matrices(config).values()) + 2 * config.n_layers * n * (read + n) * queries
 
 
@@ -82,13 +103,16 @@ def training_numbers(config: ModelConfig, b: int, n: int) -> int:
 
 
 def cache_bytes(config: ModelConfig, n: int, bytes_each: int = 2) -> int:
-    """Keys and values of n tokens in all layers; heads that are shared are held once; eq-cache-size.
+    """Keys and values of n tokens in all layers, or their latents; heads that are shared are held once; eq-cache-size.
 
     >>> from attnlib.models.gpt import gpt2_small
     >>> cache_bytes(gpt2_small(), n=1)
     36864
     """
-    return 2 * config.n_layers * widths(config)[1] * n * bytes_each
+    kept = 2 * widths(config)[1]
+    if config.mixer == "latent":
+        kept = (config.d_latent or 0) + (config.d_rotated or 0)
+    return config.n_layers * kept * n * bytes_each
 
 
 def step_bytes(config: ModelConfig, read: int, b: int = 1, bytes_each: int = 2) -> int:

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from attnlib.nn.block import BlockStack
+from attnlib.nn.latent import LatentAttention
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.positional import (
     IndexPositions,
     LearnedPositions,
     NoPositions,
     NormalisedIndexPositions,
+    PartlyRotary,
     Rotary,
     SinusoidalPositions,
 )
 from attnlib.nn.relative import Alibi, OffsetBias, clipped, t5_buckets
-from attnlib.nn.transformer import ACTIVATIONS, ORDERS, Block, FeedForward
+from attnlib.nn.transformer import ACTIVATIONS, Block, FeedForward
 
 if TYPE_CHECKING:
     from attnlib.models.config import ModelConfig
@@ -37,8 +39,17 @@ def no_rotation(config: "ModelConfig") -> None:
 
 
 def rotation(config: "ModelConfig") -> Rotary:
+    """All coordinates of a head; of a latent layer those that are rotated, which stand apart there."""
     d_k = config.d_k or config.d_model // config.n_heads
-    return Rotary(d_k, context=config.context, base=config.base, layout=config.layout or "")
+    width = config.d_rotated or d_k if config.mixer == "latent" else d_k
+    return Rotary(width, context=config.context, base=config.base, layout=config.layout or "")
+
+
+def part_rotation(config: "ModelConfig") -> PartlyRotary:
+    """The first coordinates of each head."""
+    return PartlyRotary(
+        config.d_rotated or 0, context=config.context, base=config.base, layout=config.layout or ""
+    )
 
 
 POSITIONS: dict[str, tuple[type[nn.Module], Part]] = {
@@ -48,6 +59,7 @@ POSITIONS: dict[str, tuple[type[nn.Module], Part]] = {
     "sinusoids": (SinusoidalPositions, no_rotation),
     "index": (IndexPositions, no_rotation),
     "normalised": (NormalisedIndexPositions, no_rotation),
+    "partly rotary": (NoPositions, part_rotation),
 }
 
 
@@ -91,6 +103,28 @@ def norm_of(config: "ModelConfig") -> Callable[[int], nn.Module]:
     return partial(NORMS[config.norm], eps=config.eps)
 
 
+# Orders: the order of a block, and whether a norm stands before each sublayer, and after it before the sum.
+
+ORDERS: dict[str, tuple[str, bool, bool]] = {
+    "pre": ("pre", True, False),
+    "post": ("post", True, False),
+    "without residual": ("without residual", True, False),
+    "after": ("pre", False, True),
+    "sandwich": ("pre", True, True),
+}
+
+
+def norms_of(config: "ModelConfig") -> dict[str, Any]:
+    """The order of a block and its norms, as `Block` takes them."""
+    order, before, after = ORDERS[config.order]
+    norm = norm_of(config)
+    return {
+        "order": order,
+        "norm": norm if before else nn.Identity,
+        "norm_after": norm if after else None,
+    }
+
+
 def last_norm_of(config: "ModelConfig") -> nn.Module:
     """The norm before the scores; after a post-norm block there is none, because the block ends with one."""
     return nn.Identity() if config.order == "post" else norm_of(config)(config.d_model)
@@ -112,6 +146,20 @@ def attention(config: "ModelConfig", causal: bool) -> MultiHeadAttention:
     )
 
 
+def latent(config: "ModelConfig") -> LatentAttention:
+    """One latent for each token instead of keys and values."""
+    return LatentAttention(
+        d_model=config.d_model,
+        n_heads=config.n_heads,
+        d_latent=config.d_latent or 0,
+        d_rotated=config.d_rotated or 0,
+        d_k=config.d_k,
+        bias=config.bias,
+        causal=config.causal,
+        norm=norm_of(config),
+    )
+
+
 def dense(config: "ModelConfig") -> FeedForward:
     return FeedForward(
         d_model=config.d_model,
@@ -126,6 +174,7 @@ def dense(config: "ModelConfig") -> FeedForward:
 # A mixer under the name of its kind of sublayer, see `attnlib.nn.transformer.SUBLAYERS`.
 MIXERS: dict[str, Part] = {
     "attention": lambda config: {"attention": attention(config, config.causal)},
+    "latent": lambda config: {"attention": latent(config)},
     "none": lambda config: {},
 }
 FEED_FORWARDS: dict[str, Part] = {"dense": dense, "none": lambda config: None}
@@ -146,9 +195,8 @@ def block_of(config: "ModelConfig") -> Block:
         **MIXERS[config.mixer](config),
         cross=attention(config, causal=False) if config.cross else None,
         feed_forward=FEED_FORWARDS[config.feed_forward](config),
-        norm=norm_of(config),
-        order=config.order,
         dropout=config.dropout,
+        **norms_of(config),
     )
 
 

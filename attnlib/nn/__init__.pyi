@@ -55,6 +55,7 @@ from attnlib.nn.kernel import (
     gaussian_kernel as gaussian_kernel,
     kernel_regression as kernel_regression,
 )
+from attnlib.nn.latent import LatentAttention as LatentAttention
 from attnlib.nn.layers import CrossAttention as CrossAttention, SelfAttention as SelfAttention
 from attnlib.nn.losses import (
     cross_entropy as cross_entropy,
@@ -102,6 +103,7 @@ from attnlib.nn.positional import (
     LearnedPositions as LearnedPositions,
     NoPositions as NoPositions,
     NormalisedIndexPositions as NormalisedIndexPositions,
+    PartlyRotary as PartlyRotary,
     Rotary as Rotary,
     SinusoidalPositions as SinusoidalPositions,
     angles as angles,

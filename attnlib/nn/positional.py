@@ -153,6 +153,24 @@ class Rotary(nn.Module):
         return self.rotated(X, self.cos[first:end].to(X.dtype), self.sin[first:end].to(X.dtype))
 
 
+class PartlyRotary(nn.Module):
+    """Rotates the first d_rotated coordinates of queries and keys, and leaves the others: they have no position.
+
+    >>> layer = PartlyRotary(2, context=3, layout="halves")
+    >>> layer(torch.tensor([[[1.0, 0.0, 5.0]]]), first=0)
+    tensor([[[1., 0., 5.]]])
+    """
+
+    def __init__(self, d_rotated: int, *, context: int, base: float = 10_000.0, layout: str) -> None:
+        super().__init__()
+        self.d_rotated = d_rotated
+        self.rotary = Rotary(d_rotated, context=context, base=base, layout=layout)
+
+    def forward(self, X: Float[Tensor, "*b n d_k"], first: int = 0) -> Float[Tensor, "*b n d_k"]:
+        rotated, rest = X[..., : self.d_rotated], X[..., self.d_rotated :]
+        return torch.cat([self.rotary(rotated, first), rest], dim=-1)
+
+
 def _within_context(who: str, end: int, context: int) -> None:
     """Says it where there are more positions than the model was built for."""
     then = "Keep the last ones, or build the model with a larger `context`."

@@ -7,6 +7,7 @@ The book derives it in eq-feed-forward, eq-pre-norm, eq-post-norm and eq-decoder
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from attnlib import rules
@@ -148,6 +149,9 @@ def _feed_forward(block: Any, Z: Tensor, given: Given) -> Tensor:
 SUBLAYERS = {"attention": _attention, "cross": _cross, "feed_forward": _feed_forward}
 
 
+NO_NORM = torch.positive  # returns what it gets: after a sublayer of a block without norms there
+
+
 class Block(nn.Module):
     """Sublayers one after another, each with its norm and its residual connection (eq-pre-norm, eq-post-norm).
 
@@ -157,6 +161,7 @@ class Block(nn.Module):
     order        one of ORDERS: the norm stands before the sublayer ("pre") or after the sum ("post")
     dropout      share that is dropped, while training, of what attention and cross-attention add
     skipped      share of sequences that skip each sublayer while training: stochastic depth
+    norm_after   a class of norm applied to what each sublayer adds, before the sum; with "pre" this is a sandwich
     """
 
     def __init__(
@@ -166,6 +171,7 @@ class Block(nn.Module):
         order: str = "pre",
         dropout: float = 0.0,
         skipped: float = 0.0,
+        norm_after: Callable[[int], nn.Module] | None = None,
         **sublayers: nn.Module | None,
     ) -> None:
         super().__init__()
@@ -178,7 +184,11 @@ class Block(nn.Module):
         d_model: Any = next(iter(held.values())).d_model
         for i in range(len(held)):
             self.add_module(f"norm_{i + 1}", norm(d_model))
-        self.steps = tuple((f"norm_{i}", SUBLAYERS[name]) for i, name in enumerate(held, start=1))
+            if norm_after is not None:
+                self.add_module(f"after_{i + 1}", norm_after(d_model))
+        self.steps = tuple(
+            (f"norm_{i}", SUBLAYERS[name], f"after_{i}") for i, name in enumerate(held, start=1)
+        )
         self.dropout = dropout_of(dropout)
         self.depth = StochasticDepth(skipped) if skipped else nn.Identity()
 
@@ -208,10 +218,12 @@ class Block(nn.Module):
         With a kv_cache, X are the tokens after those that it holds; with a source_cache the memory is projected once.
         """
         given = Given(mask, bias, rotate, kv_cache, memory, source_mask, source_cache)
-        for norm, sublayer in self.steps:
-            X = self.residual(X, getattr(self, norm), self._added_by(sublayer, given))
+        for norm, sublayer, after in self.steps:
+            X = self.residual(
+                X, getattr(self, norm), self._added_by(sublayer, getattr(self, after, NO_NORM), given)
+            )
         return X
 
-    def _added_by(self, sublayer: Callable[..., Tensor], given: Given) -> Map:
-        """A sublayer as a function of what it reads from the stream, with stochastic depth after it."""
-        return lambda Z: self.depth(sublayer(self, Z, given))
+    def _added_by(self, sublayer: Callable[..., Tensor], after: Map, given: Given) -> Map:
+        """A sublayer as a function of what it reads from the stream, with its last norm and stochastic depth."""
+        return lambda Z: self.depth(after(sublayer(self, Z, given)))

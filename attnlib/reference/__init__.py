@@ -9,6 +9,7 @@
     masks       which query may attend to which key         layers      self-attention and cross-attention
     heads       splitting a width into heads, and merging   projections the linear maps into and out of the heads
     multihead   several attentions side by side             grouped     heads that share keys and values
+    latent      keys and values made from one latent of each token
     gates       a gate on each head                      norm        layer norm, RMS norm, batch norm
     activations the activation functions                 glu         gated linear units
     convolution depthwise, in a feed-forward network     transformer feed-forward network, residual connection, norm

@@ -164,6 +164,16 @@ from attnlib.reference.kernel import (
     kernel_regression as kernel_regression,
     kernel_regression_backward as kernel_regression_backward,
 )
+from attnlib.reference.latent import (
+    LatentCache as LatentCache,
+    LatentParameters as LatentParameters,
+    LatentsCache as LatentsCache,
+    latent_attention as latent_attention,
+    latent_attention_absorbed as latent_attention_absorbed,
+    latent_attention_backward as latent_attention_backward,
+    latents as latents,
+    latents_backward as latents_backward,
+)
 from attnlib.reference.layers import (
     cross_attention as cross_attention,
     cross_attention_backward as cross_attention_backward,

@@ -1,6 +1,6 @@
 """How much of a batch is padding?
 
-write · ★★ · 8 min · 04-transformer/5-beams-and-bleu
+write · ★★ · 8 min · 04-transformer/16-beams-and-bleu
 
 lengths (sentences,) holds the number of words of each sentence. The sentences are sorted from the shortest to the
 longest and cut into batches of `size` in that order. The last batch may be smaller. Each batch is padded to its

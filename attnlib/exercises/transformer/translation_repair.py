@@ -1,6 +1,6 @@
 r"""A translation loss with two faults
 
-repair · ★★ · 10 min · 04-transformer/5-beams-and-bleu
+repair · ★★ · 10 min · 04-transformer/16-beams-and-bleu
 
 This function is meant to be the loss of a translator with one layer of cross-attention. source (b, n) and target
 (b, m) are word numbers, and 0 is padding. Each target begins with the token for the beginning of a sentence. E has a

@@ -1,6 +1,6 @@
 """BLEU with two right translations
 
-write · ★★★ · 15 min · 04-transformer/5-beams-and-bleu
+write · ★★★ · 15 min · 04-transformer/16-beams-and-bleu
 
 A sentence can have more than one right translation. `said` is a translation, `first` and `second` are two references,
 all as arrays of word numbers. Return the BLEU of the translation in per cent, with n from 1 to 4 and without

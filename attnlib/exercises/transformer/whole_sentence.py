@@ -1,6 +1,6 @@
 """From words to sentences
 
-predict · ★ · 3 min · 04-transformer/5-beams-and-bleu
+predict · ★ · 3 min · 04-transformer/16-beams-and-bleu
 
 A translator generates a sentence token by token. If all tokens before a token are right, the token is right with a
 probability of 98 %. Which share of sentences with 12 words does it translate without any error? Each word is one

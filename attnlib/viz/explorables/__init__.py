@@ -18,6 +18,7 @@ except ImportError as error:
 
 from attnlib.viz.explorables.base import Explorable
 from attnlib.viz.explorables.block_flow import BlockFlow
+from attnlib.viz.explorables.block_years import BlockYears
 from attnlib.viz.explorables.cross_viewer import CrossViewer
 from attnlib.viz.explorables.decoding_tree import DecodingTree
 from attnlib.viz.explorables.float_formats import FloatFormats
@@ -37,6 +38,7 @@ from attnlib.viz.explorables.turned_hands import TurnedHands
 
 __all__ = [
     "BlockFlow",
+    "BlockYears",
     "CrossViewer",
     "DecodingTree",
     "Explorable",
