@@ -1,5 +1,6 @@
 """FlashAttention is attention (book: memory): its output and gradients, for any mask, with memory that grows with n."""
 
+import gc
 import importlib
 import math
 import re
@@ -396,6 +397,7 @@ def test_tiles_that_are_masked_entirely_are_left_out(module, monkeypatch, rng):
 def working_memory(n, block):
     """Peak in bytes beyond the inputs, of forward and backward in NumPy."""
     arrays = np.random.default_rng(0).normal(size=(3, n, 8))
+    gc.collect()  # what others have left is not freed in between
     tracemalloc.start()
     O, cache = flash.flash_attention(*arrays, block=block)
     flash.flash_attention_backward(O, cache)
@@ -406,7 +408,7 @@ def working_memory(n, block):
 
 @pytest.mark.timing  # results are not checked meanwhile, which would allocate
 def test_memory_in_numpy_grows_with_the_length():
-    peaks = [working_memory(n, block=16) for n in (128, 256, 512, 1024)]
+    peaks = [min(working_memory(n, block=16) for _ in range(3)) for n in (128, 256, 512, 1024)]
     assert all(after <= 2.2 * before for before, after in zip(peaks, peaks[1:], strict=False))
     assert peaks[-1] < 1024**2  # a byte for each pair would be more
     arrays = np.random.default_rng(0).normal(size=(3, 1024, 8))

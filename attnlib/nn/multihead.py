@@ -167,7 +167,7 @@ class MultiHeadAttention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         mask = None if given.mask is given.key_mask is None else _seen(given)
         Z = fused_attention(Q, K, V, mask, given.bias, self.causal, dropout)  # eq-head
-        return Z if _does_nothing(self._modules["heads"]) else self.heads(Z)
+        return self.heads(Z)
 
     def _project(self, given: Inputs) -> tuple[Tensor, Tensor, Tensor]:
         """Q (*b, h, m, d_k), K and V (*b, g, n, d_k) and (*b, g, n, d_v), those in the cache included."""
@@ -185,15 +185,11 @@ class MultiHeadAttention(nn.Module):
     def _queries_keys_values(self, X: Tensor, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The three maps: as one product of X where no hook or adapter needs its own call, else one by one."""
         maps = self._modules
-        together = (
-            self._one_product.of((maps["W_Q"], maps["W_K"], maps["W_V"]))
-            if source is X and self.d_k == self.d_v
-            else None
-        )
+        may_be_one = source is X and self.d_k == self.d_v and not torch.is_grad_enabled()
+        together = self._one_product.of((maps["W_Q"], maps["W_K"], maps["W_V"])) if may_be_one else None
         if together is None:
-            return self.norm_Q(_split_by_width(self.W_Q(X), self.d_k)), *self._keys_and_values(
-                source
-            )  # eq-layer
+            Q = self.norm_Q(_split_by_width(self.W_Q(X), self.d_k))  # eq-layer
+            return Q, *self._keys_and_values(source)
         heads = _split_by_width(F.linear(X, *together), self.d_k)
         Q, K, V = heads.split([self.n_heads, self.n_kv_heads, self.n_kv_heads], dim=-3)  # eq-layer
         Q = Q if _does_nothing(maps["norm_Q"]) else self.norm_Q(Q)

@@ -219,9 +219,8 @@ class Block(nn.Module):
         """
         given = Given(mask, bias, rotate, kv_cache, memory, source_mask, source_cache)
         for norm, sublayer, after in self.steps:
-            X = self.residual(
-                X, getattr(self, norm), self._added_by(sublayer, getattr(self, after, NO_NORM), given)
-            )
+            added = self._added_by(sublayer, getattr(self, after, NO_NORM), given)
+            X = self.residual(X, getattr(self, norm), added)
         return X
 
     def _added_by(self, sublayer: Callable[..., Tensor], after: Map, given: Given) -> Map:

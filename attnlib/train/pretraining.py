@@ -79,8 +79,9 @@ def files_of(path: str | Path) -> list[Path]:
     )
 
 
-def read_files(path: Path) -> list[Path]:
+def read_files(path: str | Path) -> list[Path]:
     """The file, or all text files of a folder."""
+    path = Path(path)
     return files_of(path) if path.is_dir() else [path]
 
 
@@ -129,9 +130,7 @@ def prepare(path: str | Path, folder: str | Path, depth: int, steps: int) -> Pla
         return plan
     size = sum(map(len, texts))
     cores = (os.cpu_count() or 1) if size >= LARGE else 1
-    tokenizer = train_tokenizer_of_files(
-        read_files(Path(path)), min(MERGES, size // 100), [END], processes=cores
-    )
+    tokenizer = train_tokenizer_of_files(read_files(path), min(MERGES, size // 100), [END], processes=cores)
     tokens = packed_tokens((tokenizer.encode_ordinary(text) for text in texts), end=tokenizer.numbers[END])
     came = f"got {len(tokens)} of {path}, which repeats itself. Take another text."
     rules.must(len(tokens) >= 4 * N, "train", f"there must be {4 * N} tokens or more; {came}")

@@ -63,8 +63,9 @@ def first_border(file: Any, at: int, size: int, special: Sequence[bytes]) -> int
     return size
 
 
-def blocks_of(file: Path, special: Sequence[str] = (), size: int = BLOCK) -> Iterator[Block]:
+def blocks_of(file: str | Path, special: Sequence[str] = (), size: int = BLOCK) -> Iterator[Block]:
     """The file in blocks of `size` bytes and a little more, each from border to border."""
+    file = Path(file)
     names, whole, start = [token.encode() for token in special], file.stat().st_size, 0
     with file.open("rb") as opened:
         while start < whole:
@@ -96,14 +97,14 @@ def _text(block: Block) -> str:
 
 
 def count_words_of_files(
-    files: Sequence[Path], special: Sequence[str] = (), *, processes: int = 1, block: int = BLOCK
+    files: Sequence[str | Path], special: Sequence[str] = (), *, processes: int = 1, block: int = BLOCK
 ) -> Counter[bytes]:
     """How often each word occurs in the files, exactly as `count_words` counts them in their texts.
 
     special      tokens that are left out, and that no border cuts
     processes    how many count side by side; each has every n-th block
     """
-    blocks = [one for file in files for one in blocks_of(Path(file), special, block)]
+    blocks = [one for file in files for one in blocks_of(file, special, block)]
     processes = min(processes, len(blocks))
     if processes < 2:
         return count_blocks(blocks, special)
@@ -150,7 +151,7 @@ def _result_of(process: subprocess.Popen[bytes]) -> Counter[bytes]:
 
 
 def train_tokenizer_of_files(
-    files: Sequence[Path], n_merges: int, special: Sequence[str] = (), *, processes: int = 1
+    files: Sequence[str | Path], n_merges: int, special: Sequence[str] = (), *, processes: int = 1
 ) -> Tokenizer:
     """The tokenizer that `train_tokenizer` learns from the texts of the files, which are never whole in memory."""
     return Tokenizer(

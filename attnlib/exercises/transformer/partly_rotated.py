@@ -74,7 +74,7 @@ VARIANTS = (with_complex_numbers, pair_by_pair)
 MISTAKES = (
     Mistake("angles of the whole width", "The angles are those of a head of the width r; these fall as if it were d.",
         {"np.arange(0, r, 2) / r)": "np.arange(0, r, 2) / X.shape[1])"}),
-    Mistake("pairs of halves", "These pairs are (i, i + r/2). Asked for are neighbours: (0, 1), (2, 3), ...",
+    Mistake("pairs of halves", "These pairs are (i, i + r/2). The task pairs neighbours: (0, 1), (2, 3), ...",
         of_halves),
     Mistake("the last coordinates", "The first r coordinates rotate, and the last ones stay.", the_last),
     Mistake("the other way round", "These pairs are rotated clockwise: (1, 0) became (cos, -sin).",
