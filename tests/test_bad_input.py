@@ -1,11 +1,15 @@
 """Bad input gets one clear sentence, who, the rule, what came, what to do, before anything is computed with it."""
 
+import importlib
+import inspect
+import pkgutil
 import re
 
 import numpy as np
 import pytest
 import torch
 
+import attnlib.nn
 from attnlib.interpret import patterns
 from attnlib.nn import attention as nn_attention
 from attnlib.nn import flash as nn_flash
@@ -222,3 +226,23 @@ def test_measures_of_one_head_say_how_to_choose_it():
 def test_training_takes_a_step_at_least():
     with pytest.raises(ValueError, match="fit: steps must be at least 1; got steps=0"):
         fit(torch.nn.Linear(1, 1), lambda model, batch: model(batch).sum(), [], steps=0)
+
+
+def named_alone() -> list[type]:
+    """The layers whose arguments are all named."""
+    found = {}
+    for module in pkgutil.iter_modules(attnlib.nn.__path__):
+        for one in vars(importlib.import_module(f"attnlib.nn.{module.name}")).values():
+            if isinstance(one, type) and issubclass(one, torch.nn.Module) and "__init__" in vars(one):
+                kinds = {p.kind for p in list(inspect.signature(one.__init__).parameters.values())[1:]}
+                if one.__module__.startswith("attnlib") and kinds == {inspect.Parameter.KEYWORD_ONLY}:
+                    found[one.__qualname__] = one
+    return list(found.values())
+
+
+@pytest.mark.parametrize("layer", named_alone(), ids=lambda layer: layer.__name__)
+def test_arguments_without_names_are_refused_with_the_call_to_write(layer: type) -> None:
+    with pytest.raises(
+        TypeError, match=rf"^{layer.__name__}: arguments must be named; .* `{layer.__name__}\("
+    ):
+        layer(8, 16)

@@ -32,6 +32,7 @@ class ConvolvedFeedForward(nn.Module):
     ahead    how many of them are later positions; 0 is causal, as a decoder needs
     """
 
+    @checked
     def __init__(self, *, d_model: int, d_hidden: int, width: int = 3, ahead: int = 0) -> None:
         super().__init__()
         self.ahead = ahead

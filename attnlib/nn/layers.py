@@ -7,11 +7,13 @@ projections of Chapter 1, as `layer`: `copy_parameters(parameters, module.layer)
 from torch import Tensor, nn
 
 from attnlib.nn.attention import AttentionLayer
+from attnlib.shapes import checked
 
 
 class SelfAttention(nn.Module):
     """Queries, keys and values come from the same X (eq-self-attention)."""
 
+    @checked
     def __init__(self, *, d_model: int, d_k: int, d_v: int) -> None:
         super().__init__()
         self.layer = AttentionLayer(d_model=d_model, d_k=d_k, d_v=d_v)
@@ -27,6 +29,7 @@ class SelfAttention(nn.Module):
 class CrossAttention(nn.Module):
     """Queries come from X, keys and values from the source (eq-cross-attention)."""
 
+    @checked
     def __init__(self, *, d_model: int, d_source: int, d_k: int, d_v: int) -> None:
         super().__init__()
         self.layer = AttentionLayer(d_model=d_model, d_source=d_source, d_k=d_k, d_v=d_v)

@@ -66,6 +66,7 @@ def _parameter(*shape: int) -> nn.Parameter:
 class AdditiveScore(nn.Module):
     """The additive score with its parameters; queries and keys may differ in width."""
 
+    @checked
     def __init__(self, *, d_q: int, d_k: int, d_a: int) -> None:
         super().__init__()
         self.W_q, self.W_k, self.v = _parameter(d_q, d_a), _parameter(d_k, d_a), _parameter(d_a)
@@ -77,6 +78,7 @@ class AdditiveScore(nn.Module):
 class MultiplicativeScore(nn.Module):
     """The bilinear score with its matrix."""
 
+    @checked
     def __init__(self, *, d_q: int, d_k: int) -> None:
         super().__init__()
         self.W = _parameter(d_q, d_k)
@@ -88,6 +90,7 @@ class MultiplicativeScore(nn.Module):
 class LocationScore(nn.Module):
     """The location-based score with one column of numbers for each of n positions; it reads no keys."""
 
+    @checked
     def __init__(self, *, d_q: int, n: int) -> None:
         super().__init__()
         self.W = _parameter(d_q, n)

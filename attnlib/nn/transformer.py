@@ -83,6 +83,7 @@ class FeedForward(nn.Module):
     (torch.Size([3, 4]), True)
     """
 
+    @checked
     def __init__(
         self,
         *,
