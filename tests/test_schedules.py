@@ -2,7 +2,10 @@
 
 import math
 from functools import partial
+from pathlib import Path
+from typing import Any
 
+import nbformat
 import pytest
 import torch
 from torch.optim import lr_scheduler
@@ -115,6 +118,27 @@ def test_a_stable_rate_is_level_until_it_falls():
 def test_a_warmup_longer_than_the_training_is_named():
     with pytest.raises(ValueError, match="cosine: warmup must be between 0 and steps=10; got warmup=11"):
         schedules.cosine(0, steps=10, warmup=11)
+
+
+def test_the_page_counts_steps_as_the_package_does():
+    """The functions that the page shows give every rate of the package's, from the first step to the last."""
+    page = Path(__file__).resolve().parent.parent / "book/05-training/3-how-fast.ipynb"
+    [shown] = [cell.source for cell in nbformat.read(page, 4).cells if "def cosine(" in cell.source]
+    names: dict[str, Any] = {"math": math}
+    exec(shown, names)
+    assert [names["cosine"](step, STEPS, WARMUP, PEAK) for step in range(STEPS)] == pytest.approx(
+        [ALL["cosine"](step) for step in range(STEPS)], rel=1e-12
+    )
+    assert [names["warmup_stable_decay"](step, STEPS, WARMUP, PEAK, DECAY) for step in range(STEPS)] == (
+        pytest.approx([ALL["warmup_stable_decay"](step) for step in range(STEPS)], rel=1e-12)
+    )
+    assert [names["rate_2017"](step) for step in range(STEPS)] == pytest.approx(
+        [schedules.vaswani_2017(step) for step in range(STEPS)], rel=1e-12
+    )
+    assert sum(names["cosine"](step, 100, 20, 1.0) for step in range(100)) == pytest.approx(51.0)
+    assert sum(names["warmup_stable_decay"](step, 100, 20, 1.0, 25) for step in range(100)) == pytest.approx(
+        78.5
+    )
 
 
 # ---- A warmup that starts at zero, as other code has it --------------------------------------------------------------
