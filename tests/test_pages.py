@@ -142,7 +142,8 @@ OVERFLOW = """() => {
 }"""
 # Emptied before axe looks, for time: the drawn half of a formula, which screen readers do not get (they get its MathML)
 # and which has the colour of its text; in the MathML the elements, but not the words, where none has an attribute that
-# axe reads; the parts of a figure, which is one image with one name; and of the coloured words of code all but three of
+# axe reads; the parts of a figure, which is one image with one name; and of the coloured words of code (not of the marks
+# in an output, which a phone hides or lets wrap) all but three of
 # each colour. What is emptied keeps its size. What waits for the reader to come near is laid out first, so that
 # everything is judged where it will stand.
 EMPTY = """async () => {
@@ -168,7 +169,7 @@ EMPTY = """async () => {
   }
   for (const figure of document.querySelectorAll('.drawing > svg')) figure.replaceChildren();
   const seen = {};
-  for (const word of document.querySelectorAll('.highlight span')) {
+  for (const word of document.querySelectorAll('.highlight span:not(.gap, .flows)')) {
     seen[word.className] = (seen[word.className] || 0) + 1;
     if (seen[word.className] > 3) word.replaceWith(...word.childNodes);
   }
