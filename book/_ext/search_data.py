@@ -34,6 +34,8 @@ ENDS = {
     "Further reading",
 }  # sections that repeat what stands above them
 LISTS = (RowList, ExerciseList, nodes.definition_list)
+REFERENCE = "book/api/"
+ENOUGH, LONG = 60, 120  # characters of an entry of the reference
 DATA = "search-data.js"
 
 
@@ -54,7 +56,19 @@ def sections(document: nodes.document, page: str) -> Iterator[Entry]:
         if REPEATS.search(page) or (number(page) and heading in ENDS):
             yield Entry(anchor, heading, "", "")
         else:
-            yield Entry(anchor, heading, text_of(own, () if number(page) else LISTS), " ".join(bold(own)))
+            text = text_of(own, () if number(page) else LISTS)
+            text = opening(text) if page.startswith(REFERENCE) else text
+            yield Entry(anchor, heading, text, " ".join(bold(own)))
+
+
+def opening(text: str) -> str:
+    """Of a long entry of the reference the sentences that say what it is for.
+
+    >>> opening("Adds two numbers. " * 20) == " ".join(["Adds two numbers."] * 4)
+    True
+    """
+    end = text.find(". ", ENOUGH)
+    return text if end < 0 or len(text) <= LONG else text[: end + 1]
 
 
 def bold(parts: list[nodes.Node]) -> Iterator[str]:

@@ -25,7 +25,7 @@ class FloatFormats(Explorable):
     """For a chosen number and format: the bits, the stored value, and the neighbouring numbers."""
 
     QUESTION = "Which numbers does a format hold, and what becomes of yours?"
-    SIZE = (560, 528)
+    SIZE = (560, 546)
     _esm, _css = script("float_formats"), style("float_formats")
 
     x = traitlets.Float(0.1, min=-MOST, max=MOST).tag(sync=True)

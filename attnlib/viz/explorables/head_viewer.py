@@ -18,7 +18,7 @@ class HeadViewer(Explorable):
     """Tokens on both sides, a line for each weight; a text, a layer, a head and a token to choose."""
 
     QUESTION = "Which head looks where, and for whom?"
-    SIZE = (564, 607)
+    SIZE = (564, 614)
     _esm, _css = script("head_viewer"), style("head_viewer")
 
     texts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)

@@ -21,7 +21,7 @@ class LabelSmoothing(Explorable):
     """For a chosen epsilon, number of tokens and confidence: the loss and its minimum."""
 
     QUESTION = "How sure does a smoothed label want a model to be?"
-    SIZE = (450, 425)
+    SIZE = (450, 429)
     _esm, _css = script("label_smoothing"), style("label_smoothing")
 
     epsilon = traitlets.Float(0.1, min=0, max=0.6).tag(sync=True)

@@ -47,7 +47,7 @@ class MaskPainter(Explorable):
     """A table of weights whose entries can be shown or hidden, and four ways to fill hidden scores."""
 
     QUESTION = "Who may look where, and what do the others get?"
-    SIZE = (458, 580)
+    SIZE = (458, 586)
     _esm, _css = script("mask_painter"), style("mask_painter")
 
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)

@@ -25,7 +25,7 @@ class OptimiserRace(Explorable):
     """The paths of SGD, momentum and Adam for chosen rates and a chosen quadratic loss."""
 
     QUESTION = "Which rule comes nearest to the lowest point, and does it still when the valley turns?"
-    SIZE = (695, 840)
+    SIZE = (695, 874)
     _esm, _css = script("optimiser_race"), style("optimiser_race")
 
     rate = traitlets.Float(0.02, min=0.001, max=0.1).tag(sync=True)

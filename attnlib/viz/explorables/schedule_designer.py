@@ -20,7 +20,7 @@ class ScheduleDesigner(Explorable):
     """For a chosen decay, warmup, peak, last share and length: the rates and their sum."""
 
     QUESTION = "Where does a schedule spend its steps?"
-    SIZE = (523, 496)
+    SIZE = (523, 510)
     _esm, _css = script("schedule_designer"), style("schedule_designer")
 
     kind = traitlets.Enum(KINDS, "cosine").tag(sync=True)

@@ -22,7 +22,7 @@ class TurnedHands(Explorable):
     """A query that attends a few positions back, wherever it is; number and speed of the rotations to choose."""
 
     QUESTION = "Which keys does a query take for the one three places back?"
-    SIZE = (417, 745)
+    SIZE = (417, 763)
     _esm, _css = script("turned_hands"), style("turned_hands")
 
     place = traitlets.Int(40, min=SPAN, max=1000).tag(sync=True)
