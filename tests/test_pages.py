@@ -143,7 +143,7 @@ OVERFLOW = """() => {
 # Emptied before axe looks, for time: the drawn half of a formula, which screen readers do not get (they get its MathML)
 # and which has the colour of its text; in the MathML the elements, but not the words, where none has an attribute that
 # axe reads; the parts of a figure, which is one image with a name; and of the coloured words of code all but three of
-# each colour (marks in an output stay: a phone hides them or lets them wrap). What is emptied keeps its size. What waits
+# each colour (marks in an output stay: a phone hides or wraps them). What is emptied keeps its size. What waits
 # for the reader to come near is laid out first, so that everything is judged where it will stand.
 EMPTY = """async () => {
   const drawn = () => new Promise(done => {
