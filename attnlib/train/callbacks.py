@@ -64,14 +64,26 @@ class Progress(Callback):
         print()
 
 
+def time_left(seconds: float) -> str:
+    """A duration as one says it.
+
+    >>> time_left(80), time_left(600), time_left(12_000), time_left(1e6)
+    ('80 s', '10 min', '3.3 h', '11.6 days')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86_400:.1f} days"
+
+
 def progress_line(training: Training, held_out: HeldOut | None = None) -> str:
     """How many steps are done, the losses, the speed, and the time that is left."""
     seconds = max(training.seconds, 1e-9)
     left = seconds / training.step * (training.steps - training.step)
-    time_left = f"{left / 60:.0f} min" if left >= 90 else f"{left:.0f} s"
     seen = f", held out {held_out.curve[-1][1]:.3f}" if held_out and held_out.curve else ""
     unit = "tokens" if training.counted else "batches"
     return (
-        f"step {training.step} of {training.steps}: loss {training.losses[-1]:.3f}{seen}, "
-        f"{training.tokens / seconds:,.0f} {unit}/s, {time_left} to go"
+        f"step {training.step} of {training.steps}: loss {training.losses[-1]:.3f}{seen} (nats a token), "
+        f"{training.tokens / seconds:,.0f} {unit}/s, {time_left(left)} to go"
     )

@@ -18,6 +18,7 @@ from typing import IO, Any, NamedTuple
 import torch
 from torch import Tensor
 
+from attnlib.extras import must_be_there
 from attnlib.shapes import Number, checked
 
 PLAIN = (str, int, float, bool, type(None))
@@ -120,6 +121,7 @@ def _tidy(folder: Path, last: Path, keep: int) -> None:
 
 def _described(step: int, state: object) -> tuple[bytes, bytes]:
     """What the two files of a checkpoint hold: in JSON all that is no tensor, and the tensors."""
+    must_be_there("save_checkpoint", "train", but=("regex",))
     from safetensors.torch import save
 
     tensors: Tensors = {}

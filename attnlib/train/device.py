@@ -5,7 +5,9 @@ and prints a line about it. The environment variable ATTNLIB_DEVICE overrides wh
 "pretend" takes every decision as on a GPU and computes on the CPU, so that tests without a GPU can run that code.
 """
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
 
 import torch
@@ -56,3 +58,21 @@ def scale(what: str, *, cpu: T, gpu: T, minutes: int | float) -> T:
         return cpu
     print(f"On the GPU ({here.label}): {what} {gpu:,} instead of {cpu:,}, at most {minutes:g} min.")
     return gpu
+
+
+@contextlib.contextmanager
+def on_device(name: str | None) -> Iterator[None]:
+    """Inside, also in processes that are started there, "cpu" or "cuda" computes; None leaves it open."""
+    if name is None:
+        yield
+        return
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ValueError('device: there must be a GPU for "cuda"; torch finds none. Take "cpu".')
+    before = os.environ.get("ATTNLIB_DEVICE")
+    os.environ["ATTNLIB_DEVICE"] = "cpu" if name == "cpu" else ""
+    try:
+        yield
+    finally:
+        os.environ.pop("ATTNLIB_DEVICE")
+        if before is not None:
+            os.environ["ATTNLIB_DEVICE"] = before

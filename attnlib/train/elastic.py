@@ -57,7 +57,7 @@ def watched(n: int, work: Callable[..., Any], *arguments: Any, restarts: int = 3
     logging.getLogger(REPORTS).setLevel(logging.ERROR)
     config = LaunchConfig(
         min_nodes=1, max_nodes=1, nproc_per_node=n, run_id=uuid.uuid4().hex, max_restarts=restarts,
-        rdzv_backend="c10d", rdzv_endpoint="localhost:0", local_addr="localhost", shutdown_timeout=5,
+        rdzv_backend="c10d", rdzv_endpoint="localhost:0", local_addr="localhost", shutdown_timeout=20,
     )  # fmt: skip
     try:
         found = elastic_launch(config, work)(*arguments)

@@ -43,6 +43,7 @@ def fit(
     progress: bool = False,
     folder: Path | str | None = None,
     keep_every: Number[int, "1.."] = 100,
+    keep_seconds: Number[float, "0.."] | None = None,
     workers: Workers | None = None,
 ) -> list[float]:
     """Train `model` in place for `steps` steps and return the loss of every step.
@@ -60,6 +61,7 @@ def fit(
     held_out      measures the loss on other data now and then, and may end the training early
     progress      whether to print a line of progress
     folder        for a checkpoint every `keep_every` steps and at the end; the same call goes on from the newest one
+    keep_seconds  for a checkpoint as well when the last one is older than this
     workers       a `WorkerGroup` of processes that share each batch; by default this process is the only one
     """
     if optimizer is None:
@@ -79,6 +81,8 @@ def fit(
         came = f"got {type(data).__name__}. TokenRows is such data."
         rules.must(knows, "fit", f"with a folder, data must have a state_dict; {came}")
         resume(training, folder)
-        training.callbacks.append(Checkpoints(folder, keep_every))  # last, when all others have seen the step
+        training.callbacks.append(
+            Checkpoints(folder, keep_every, keep_seconds)
+        )  # last, when all others have seen the step
     training.run()
     return training.losses

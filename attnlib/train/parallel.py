@@ -104,7 +104,7 @@ def tensor_parallel(model: GPT, mesh: DeviceMesh) -> GPT:
     columns += ("feed_forward.W_G",) if model.config.gated else ()
     plan: dict[str, ParallelStyle] = {name: ColwiseParallel() for name in columns}
     plan |= {name: RowwiseParallel() for name in ("attention.W_O", "feed_forward.W_2")}
-    # What enters is known to be the same for all, so that the slopes of all maps in are summed before they are sent.
+    # The input is the same on every worker. Declared so, the gradients of its projections are added, then sent once.
     same = {"input_layouts": Replicate(), "desired_input_layouts": Replicate()}
     plan |= {name: PrepareModuleInput(**same) for name in ("attention", "feed_forward")}
     for block in model.blocks:
@@ -198,7 +198,7 @@ def whole(value: Tensor) -> Tensor:
 
 
 def whole_gradients(model: nn.Module) -> dict[str, Tensor]:
-    """The gradients by the names of the GPT's parameters."""
+    """The gradients of the GPT's parameters, by name."""
     bare = model.module if isinstance(model, DistributedDataParallel) else model
     return {name: whole(one.grad) for name, one in bare.named_parameters() if one.grad is not None}
 

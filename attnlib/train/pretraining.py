@@ -1,16 +1,16 @@
-"""Pretraining a GPT on any text: what `python -m attnlib.train` reads, how large a model it makes, what it stores.
+"""Pretraining a GPT on any text: what `attnlib train` prepares, trains and stores in its folder.
 
-Chapter 5 uses it. The depth, its number of layers, decides the rest: there are as many heads, each 64 wide. The folder
-holds the tokenizer, the tokens, the settings and the checkpoints; `attnlib.generate` reads them.
+Chapter 5 uses it. The depth, its number of layers, decides the sizes: there are as many heads, each 64 wide. The folder
+holds the tokenizer, the tokens, the settings, the checkpoints, a log and, as one file, the best model; `attnlib
+generate` reads it.
 """
 
-import hashlib
-import json
 import os
-from dataclasses import asdict
+import tempfile
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,129 +21,151 @@ from attnlib import rules
 from attnlib.data.bpe.counting import train_tokenizer_of_files
 from attnlib.data.bpe.files import load_tokenizer, save_tokenizer
 from attnlib.data.bpe.tokenizer import Tokenizer
-from attnlib.models.config import ModelConfig, stored_config
+from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT
 from attnlib.reference.optim import BROWN_2020
 from attnlib.reference.schedules import cosine
 from attnlib.shapes import Array, Int
+from attnlib.train.alone import MODEL, save_alone
 from attnlib.train.checkpoint import CheckpointError, load_checkpoint
 from attnlib.train.device import device
 from attnlib.train.fit import fit
 from attnlib.train.held_out import HeldOut
 from attnlib.train.memory import recompute
 from attnlib.train.optim import decay_groups
+from attnlib.train.plan import (
+    BATCH,
+    BYTES_AND_END,
+    N,
+    Plan,
+    config_of,
+    must_go_on,
+    rate_of,
+    read_settings,
+    write_settings,
+)  # fmt: skip
 from attnlib.train.products import multiply_by_onednn
-from attnlib.train.rows import TokenRows, load_tokens, packed_tokens, save_tokens
+from attnlib.train.reporting import reports
+from attnlib.train.rows import TokenRows, load_tokens, save_tokens
+from attnlib.train.sources import load_model, of_training
+from attnlib.train.stopping import StopWhenAsked
+from attnlib.train.texts import END, HELD_OUT_FILE, Texts, pieces_of, texts_of
 from attnlib.train.training import TrainingStopped
 from attnlib.train.worker_group import SingleWorker, WorkerGroup, Workers
 from attnlib.train.workers import joined
 
-END, SUFFIXES, HELD_OUT_FILE = "<|endoftext|>", (".txt", ".md", ".py"), "held-out.npy"
-LEAST, HELD_OUT = 10_000, 0.1  # bytes that a text must have; the share at its end that is not trained on
+HELD_OUT = 0.1  # the share at the end of a text that is not trained on
 LARGE = 20_000_000  # characters from which on the words of a text are counted on all cores
-N, BATCH, MERGES, LOOKS, DECAY = 128, 16, 1791, 20, 0.1  # LOOKS: how often the held-out loss is measured
+LOOKS, DECAY = 20, 0.1  # LOOKS: how often the held-out loss is measured
+MINUTE = 60.0  # seconds after which a checkpoint is due, whatever the step
 
 
-class Plan(NamedTuple):
-    """What the training of a folder was started with."""
+class Start(NamedTuple):
+    """The model that a training starts from, its tokenizer, and where both were found."""
 
-    depth: int
-    steps: int
-    text: str  # the checksum of all that was read
-
-
-def text_of(file: str | Path) -> str:
-    """The text of a file; the error for a file that is not text names it."""
-    data = Path(file).read_bytes()
-    rules.must(len(data) > 0, "train", f"a text must not be empty; got {file}.")
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        text = "\0"
-    then = "Is it binary? Else save it as UTF-8."
-    rules.must("\0" not in text, "train", f"a text must be UTF-8; got {file}, which is not. {then}")
-    return text
+    config: ModelConfig
+    tokenizer: Tokenizer
+    place: str
 
 
-def files_of(path: str | Path) -> list[Path]:
-    """The text files of a folder, without hidden ones and without those that a training has written there."""
-    path = Path(path)
-    return sorted(
-        one
-        for one in path.rglob("*")
-        if one.suffix in SUFFIXES
-        and not any(part.startswith(".") for part in one.relative_to(path).parts)
-        and not (one.parent / HELD_OUT_FILE).is_file()
-        and one.is_file()
-        and one.stat().st_size
-    )
+def start_of(source: str | Path) -> Start:
+    """What `--from` names."""
+    model, by = load_model(source)
+    return Start(model.config, by, str(Path(source).resolve()))
 
 
-def read_files(path: str | Path) -> list[Path]:
-    """The file, or all text files of a folder."""
-    path = Path(path)
-    return files_of(path) if path.is_dir() else [path]
+def write_tokens(texts: Texts, tokenizer: Tokenizer, to: IO[bytes]) -> Int[Array, "n"]:
+    """All texts as one row of tokens with END before each, written piece by piece into a file, where it stays."""
+    kind = np.uint16 if len(tokenizer) <= 2**16 else np.uint32
+    for file in texts.files:
+        to.write(np.array(tokenizer.numbers[END], kind).tobytes())
+        for text in pieces_of(file):
+            to.write(np.array(tokenizer.encode_ordinary(text), kind).tobytes())
+    to.flush()
+    return np.memmap(to, kind, "r")
 
 
-def texts_of(path: str | Path) -> list[str]:
-    """The text of a file, or of all files in a folder that end in .txt, .md or .py; at least 10,000 bytes."""
-    path = Path(path)
-    rules.must(path.exists(), "train", f"there must be a file or a folder; got {path}, which is not there.")
-    files = read_files(path)
-    came = f"got {path}, where there is none."
-    rules.must(len(files) > 0, "train", f"a folder must have files that end in {', '.join(SUFFIXES)}; {came}")
-    texts = [text_of(file) for file in files]
-    n_bytes = sum(len(text.encode()) for text in texts)
-    came = f"got {n_bytes:,} in {path}. Take more text."
-    rules.must(n_bytes >= LEAST, "train", f"there must be {LEAST:,} bytes of text or more; {came}")
-    return texts
+def plan_of(texts: Texts, depth: int, steps: int, start: Start | None = None, **options: Any) -> Plan:
+    """The plan that follows from the options; those that are None have their defaults."""
+    asked = {name: value for name, value in options.items() if value is not None}
+    if start is not None:
+        asked |= {"vocab": len(start.tokenizer), "start": start.place}
+        asked.setdefault("context", start.config.context)
+        came = f"got {asked['context']} for one that reads {start.config.context} tokens."
+        rules.must(
+            asked["context"] <= start.config.context, "train", f"--context must be the model's; {came}"
+        )
+        depth = start.config.n_layers
+    asked.setdefault("rate", rate_of(depth))
+    return Plan(depth, steps, texts.checksum, **asked)
 
 
-def config_of(depth: int, vocab: int) -> ModelConfig:
-    """The model of a depth.
+def prepare(
+    path: str | Path,
+    folder: str | Path,
+    depth: int,
+    steps: int,
+    *,
+    texts: Texts | None = None,
+    start: Start | None = None,
+    exclude: Sequence[str] = (),
+    **options: Any,
+) -> Plan:
+    """Read the text, learn its tokenizer and store both in the folder, unless it goes on.
 
-    >>> config_of(2, 500).d_model, config_of(2, 500).n_heads
-    (128, 2)
+    texts      what `texts_of(path, exclude)` has found, where it was called before
+    start      the model to start from, whose sizes and tokenizer are taken
+    options    `context`, `batch`, `rate`, `vocab` and `seed` of the plan
     """
-    return ModelConfig(
-        vocab,
-        context=N,
-        d_model=64 * depth,
-        n_heads=depth,
-        n_layers=depth,
-        positions="rotary",
-        layout="halves",
-        dropout=0.1,
-    )
-
-
-def prepare(path: str | Path, folder: str | Path, depth: int, steps: int) -> Plan:
-    """Read the text, learn its tokenizer and store both in the folder, unless this was done before."""
-    texts, folder = texts_of(path), Path(folder)
-    plan = Plan(depth, steps, hashlib.sha256("\0".join(texts).encode()).hexdigest())
-    file = folder / "settings.json"
-    if file.is_file():
-        before = Plan(**json.loads(file.read_text())["plan"])
-        other = ", ".join(key for key in Plan._fields if getattr(before, key) != getattr(plan, key))
-        then = "Repeat what it was begun with, or choose another --folder."
-        rules.must(not other, "train", f"{folder} must go on as it was begun; got another {other}. {then}")
+    texts, folder = texts or texts_of(path, exclude), Path(folder)
+    plan = plan_of(texts, depth, steps, start, **options)
+    before, done = read_settings(folder), steps_done(folder)
+    if before is not None and done:
+        must_go_on(folder, before["plan"], plan, done)
+        write_settings(folder, plan, before["config"])
         return plan
-    size = sum(map(len, texts))
-    cores = (os.cpu_count() or 1) if size >= LARGE else 1
-    tokenizer = train_tokenizer_of_files(read_files(path), min(MERGES, size // 100), [END], processes=cores)
-    tokens = packed_tokens((tokenizer.encode_ordinary(text) for text in texts), end=tokenizer.numbers[END])
-    came = f"got {len(tokens)} of {path}, which repeats itself. Take another text."
-    rules.must(len(tokens) >= 4 * N, "train", f"there must be {4 * N} tokens or more; {came}")
-    folder.mkdir(parents=True, exist_ok=True)
-    save_tokenizer(tokenizer, folder)
-    cut = len(tokens) - max(2 * N, round(HELD_OUT * len(tokens)))
-    save_tokens(folder / "train.npy", tokens[:cut])
-    save_tokens(folder / HELD_OUT_FILE, tokens[cut:])
-    config = asdict(config_of(depth, len(tokenizer)))
-    part = file.with_suffix(".part")
-    part.write_text(json.dumps({"plan": plan._asdict(), "config": config}))
-    part.replace(file)  # last, so that a folder with settings has everything else
+    if before is not None and before["plan"] == plan:
+        return plan
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tokenizer = tokenizer_of(texts, plan, start)
+        store_tokens(texts, tokenizer, folder, plan.context, path)
+        config = start.config if start else config_of(depth, len(tokenizer), plan.context)
+        write_settings(folder, plan, config)  # last, so that a folder with settings has everything else
+    except OSError as error:
+        then = "Make room, or choose another --folder."
+        raise ValueError(
+            f"train: {folder} must take the text's tokens; got '{error.strerror or error}'. {then}"
+        ) from error
     return plan
+
+
+def tokenizer_of(texts: Texts, plan: Plan, start: Start | None) -> Tokenizer:
+    """The tokenizer of the model to start from, or one that is learned from the texts."""
+    if start is not None:
+        return start.tokenizer
+    cores = (os.cpu_count() or 1) if texts.characters >= LARGE else 1
+    merges = min(plan.vocab - BYTES_AND_END, texts.characters // 100)
+    return train_tokenizer_of_files(texts.files, merges, [END], processes=cores)
+
+
+def store_tokens(texts: Texts, tokenizer: Tokenizer, folder: str | Path, n: int, path: str | Path) -> None:
+    """The tokenizer and the tokens in the folder: those that are trained on, and those at the end that are not."""
+    folder = Path(folder)
+    with tempfile.TemporaryFile(dir=folder) as file_of_tokens:
+        tokens = write_tokens(texts, tokenizer, file_of_tokens)
+        came = f"got {len(tokens)} of {path}. Take more text, or one that repeats itself less, or a smaller --context."
+        rules.must(len(tokens) >= 4 * n, "train", f"there must be {4 * n} tokens or more; {came}")
+        save_tokenizer(tokenizer, folder)
+        cut = len(tokens) - max(2 * n, round(HELD_OUT * len(tokens)))
+        save_tokens(folder / "train.npy", tokens[:cut])
+        save_tokens(folder / HELD_OUT_FILE, tokens[cut:])
+
+
+def steps_done(folder: str | Path) -> int:
+    """The step of the newest checkpoint; 0 if there is none."""
+    found = load_checkpoint(Path(folder) / "checkpoints")
+    return found.step if found else 0
 
 
 def loss(model: GPT, rows: Int[Tensor, "b m"]) -> tuple[Tensor, int]:
@@ -153,11 +175,11 @@ def loss(model: GPT, rows: Int[Tensor, "b m"]) -> tuple[Tensor, int]:
     return torch.nn.functional.cross_entropy(scores, targets, reduction="sum"), targets.numel()
 
 
-def mean_loss(model: GPT, tokens: Int[Array, "n"], most: int = 20 * BATCH) -> float:
-    """Nats a token, over the first rows of a text that was not trained on."""
-    begins = range(0, min(len(tokens) - N, most * N), N)
-    rows = torch.from_numpy(np.stack([tokens[i : i + N + 1] for i in begins]).astype(np.int64))
-    found = [loss(model, some) for some in rows.split(BATCH)]
+def mean_loss(model: GPT, tokens: Int[Array, "n"], n: int = N, batch: int = BATCH) -> float:
+    """Nats a token, over the first twenty batches of rows of a text that was not trained on."""
+    begins = range(0, min(len(tokens) - n, 20 * batch * n), n)
+    read = torch.from_numpy(np.stack([tokens[i : i + n + 1] for i in begins]).astype(np.int64))
+    found = [loss(model, some) for some in read.split(batch)]
     return sum(float(value) for value, _ in found) / sum(count for _, count in found)
 
 
@@ -169,53 +191,66 @@ def train(
     autocast: torch.dtype | None = None,
     recompute_blocks: bool = False,
     onednn: bool = False,
+    sample: str = "",
     workers: Workers | None = None,
+    stop: StopWhenAsked | None = None,
 ) -> HeldOut:
     """All steps that are left; the last checkpoint also holds the parameters with the smallest held-out loss.
 
     autocast            the format in which matrices are multiplied
     recompute_blocks    activation checkpointing: each block keeps only its input, and runs again in the backward pass
     onednn              on a CPU, large products are computed by oneDNN; results may differ in their last bits
+    sample              how the texts begin that the model writes now and then
     workers             processes that share each batch; by default this process is the only one
+    stop                who ends the training when a signal comes
     """
-    torch.manual_seed(0)
-    folder = Path(folder)
-    config = json.loads((folder / "settings.json").read_text())["config"]
-    model = GPT(stored_config(config)).to(device().type)
+    torch.manual_seed(plan.seed)
+    folder, workers = Path(folder), workers or SingleWorker()
+    model, tokenizer = model_of(folder, plan).to(device().type), load_tokenizer(folder)
     if recompute_blocks:
         recompute(model.blocks)
     if onednn:
         multiply_by_onednn(model)
-    rate = 3e-3 * min(1.0, 4 / plan.depth)
-    optimizer = torch.optim.AdamW(
-        decay_groups(model, DECAY), lr=rate, betas=BROWN_2020[:2], eps=BROWN_2020.eps
-    )
+    groups = decay_groups(model, DECAY)
+    optimizer = torch.optim.AdamW(groups, lr=plan.rate, betas=BROWN_2020[:2], eps=BROWN_2020.eps)
     factor = partial(cosine, steps=plan.steps, warmup=plan.steps // 20, last=0.1)
-    unseen = load_tokens(folder / HELD_OUT_FILE)
-    every = max(1, plan.steps // LOOKS)
-    workers = workers or SingleWorker()
-    held_out = HeldOut(lambda model: workers.mean(mean_loss(model, unseen))[0], every=every, patience=5)
-    if workers.rank:  # the same start on all workers, but each draws its own dropout masks
-        torch.manual_seed(workers.rank)
+    unseen, every = load_tokens(folder / HELD_OUT_FILE), max(1, plan.steps // LOOKS)
+    measure = partial(mean_loss, tokens=unseen, n=plan.context, batch=plan.batch)
+    held_out = HeldOut(lambda model: workers.mean(measure(model))[0], every=every, patience=5)
+    first = workers.rank == 0
+    if not first:  # the same start on all workers, but each draws its own dropout masks
+        torch.manual_seed(plan.seed + workers.rank)
+    rows = TokenRows(load_tokens(folder / "train.npy"), n=plan.context, batch=plan.batch, seed=plan.seed)
+    reported = reports(folder, held_out, tokenizer, sample=sample, shown=progress) if first else []
     fit(
-        model, loss, TokenRows(load_tokens(folder / "train.npy"), n=N, batch=BATCH), steps=plan.steps,
-        optimizer=optimizer, schedule=LambdaLR(optimizer, factor), held_out=held_out,
-        folder=folder / "checkpoints", keep_every=every, progress=progress and workers.rank == 0,
-        autocast=autocast, workers=workers,
+        model, loss, rows, steps=plan.steps, optimizer=optimizer, schedule=LambdaLR(optimizer, factor),
+        held_out=held_out, callbacks=[*([stop] if stop else []), *reported], folder=folder / "checkpoints",
+        keep_every=every, keep_seconds=MINUTE, autocast=autocast, workers=workers,
     )  # fmt: skip
+    if first:
+        save_alone(folder / MODEL, model, tokenizer)
     return held_out
+
+
+def model_of(folder: str | Path, plan: Plan) -> GPT:
+    """A new model of the folder's config; where nothing was trained yet, with the parameters that it starts from."""
+    settings = read_settings(folder)
+    assert settings is not None
+    model = GPT(settings["config"])
+    if plan.start and not steps_done(folder):
+        model.load_state_dict(load_model(plan.start)[0].state_dict())
+    return model
 
 
 def train_as_worker(folder: str | Path, plan: Plan, options: dict[str, Any]) -> str | None:
     """`train` in one of the processes of `attnlib.train.elastic`; returns the sentence of an error that all meet."""
-    restarts = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
-    with joined():
+    restarts, stop = int(os.environ["TORCHELASTIC_RESTART_COUNT"]), StopWhenAsked(patient=True)
+    with joined(), stop.listening():
         workers = WorkerGroup()
         if restarts and workers.rank == 0:
-            found = load_checkpoint(Path(folder) / "checkpoints")
-            print(f"All {workers.world_size} go on from step {found.step if found else 0}.", flush=True)
+            print(f"All {workers.world_size} go on from step {steps_done(folder)}.", flush=True)
         try:
-            train(folder, plan, workers=workers, **options)
+            train(folder, plan, workers=workers, stop=stop, **options)
         except (ValueError, OSError, CheckpointError, TrainingStopped) as error:
             return str(error)
     return None
@@ -229,18 +264,5 @@ def held_out_curve(folder: str | Path) -> list[tuple[int, float]]:
 
 def load_trained(folder: str | Path) -> tuple[GPT, Tokenizer]:
     """The model of a folder, with the best parameters so far, and its tokenizer."""
-    folder = Path(folder)
-    file = folder / "settings.json"
-    then = "`python -m attnlib.train TEXT` makes one."
-    rules.must(
-        file.is_file(), "generate", f"there must be a folder with a trained model; got {folder}. {then}"
-    )
-    found = load_checkpoint(folder / "checkpoints")
-    if found is None:
-        raise ValueError(
-            f"generate: a training must have come to its first checkpoint; got none in {folder}."
-        )
-    settings: dict[str, Any] = json.loads(file.read_text())
-    model = GPT(stored_config(settings["config"]))
-    model.load_state_dict(found.state["held_out"]["best"] or found.state["model"])
-    return model.to(device().type).eval(), load_tokenizer(folder)
+    model, by = of_training(Path(folder))
+    return model.to(device().type), by

@@ -4,6 +4,7 @@ Chapter 5 uses it, by way of `attnlib.train.fit`. What a checkpoint is on the di
 """
 
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +35,23 @@ def set_random_states(states: dict[str, Any], device: torch.device) -> None:
 
 
 class Checkpoints(Callback):
-    """Saves the training every so many steps and at its end; of several workers the first one writes."""
+    """Saves the training every so many steps, or seconds, and at its end; of several workers the first one writes."""
 
-    def __init__(self, folder: str | Path, every: int) -> None:
-        self.folder, self.every = folder, every
+    def __init__(self, folder: str | Path, every: int, seconds: float | None = None) -> None:
+        self.folder, self.every, self.seconds = folder, every, seconds
+        self.saved = time.monotonic()
+
+    def is_due(self, training: Training) -> bool:
+        """The same for all workers, of which the first one's clock counts."""
+        if training.step % self.every == 0 or training.step == training.steps or training.should_stop:
+            return True
+        if self.seconds is None:
+            return False
+        late = time.monotonic() - self.saved >= self.seconds and training.workers.rank == 0
+        return training.workers.mean(float(late))[0] > 0
 
     def on_step_end(self, training: Training) -> None:
-        if training.step % self.every and training.step != training.steps:
+        if not self.is_due(training):
             return
         states = training.workers.gather(random_states(training.device))  # all workers take part in this
         consolidate = getattr(training.optimizer, "consolidate_state_dict", None)
@@ -48,6 +59,7 @@ class Checkpoints(Callback):
             consolidate(to=0)
         if training.workers.rank == 0:
             save_checkpoint(self.folder, training.step, state_of(training, states))
+        self.saved = time.monotonic()
 
 
 def with_states(callbacks: list[Callback]) -> dict[str, Callback]:

@@ -37,6 +37,12 @@ class Block(NamedTuple):
     start: int
     end: int
 
+    def read(self) -> bytes:
+        """These bytes, and no others."""
+        with open(self.file, "rb") as file:
+            file.seek(self.start)
+            return file.read(self.end - self.start)
+
 
 def is_border(text: bytes, i: int, special: Sequence[bytes]) -> bool:
     """Whether the words of text[:i] and those of text[i:] are those of the text.
@@ -84,11 +90,8 @@ def count_blocks(blocks: Sequence[Block], special: Sequence[str] = ()) -> Counte
 
 
 def _text(block: Block) -> str:
-    with open(block.file, "rb") as file:
-        file.seek(block.start)
-        data = file.read(block.end - block.start)
     try:
-        return data.decode("utf-8")
+        return block.read().decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(
             f"count_words_of_files: a file must be text in UTF-8; got {block.file}, where byte "
