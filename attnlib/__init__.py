@@ -22,10 +22,20 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             train.parallel  .workers  .worker_group  .traffic  .shards  .elastic
                             reference.all_reduce  .pipeline
                             models.parallel_costs
+    6  Efficient attention  reference.patterns  .tiles  .graph  .linear_attention  .linear_gates  .delta_rule,
+                            and their twins in nn, but for the graph
+                            nn.state_cache
 
 The exercises of each chapter are in `attnlib.exercises`, in a folder of its name.
 
 Importing this package loads neither NumPy nor torch; import the module that you need.
 """
 
+import os
+
 __version__ = "0.1.0"
+
+if os.environ.get("ATTNLIB_NUDGE"):  # `make nudge`: do results hold if trainings start a millionth away?
+    from attnlib.train.nudge import switch_on
+
+    switch_on()

@@ -27,12 +27,14 @@ def sampler(
     temperature: float = 1.0,
     top_k: int | None = None,
     nucleus: float | None = None,
+    min_p: float | None = None,
 ) -> Choose:
     """A function that draws a token for each row of scores; the same seed draws the same in NumPy and PyTorch.
 
     temperature    below one likely tokens become likelier; towards zero this becomes `greedy`
     top_k          draw from the k likeliest tokens only
     nucleus        draw only from the fewest tokens that together have this probability (top-p)
+    min_p          draw only from tokens that have this share of the likeliest one's probability
     """
     if not temperature > 0:
         raise ValueError(
@@ -44,6 +46,7 @@ def sampler(
         S = S / temperature
         S = S if top_k is None else filters.keep_top_k(S, top_k)
         S = S if nucleus is None else filters.keep_nucleus(S, nucleus)
+        S = S if min_p is None else filters.keep_min_p(S, min_p)
         return filters.sample(S, like(S, rng.random(len(S))))
 
     return choose

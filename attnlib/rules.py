@@ -70,6 +70,19 @@ def selections(who: str, p: Any) -> None:
     refuse_where(~((p >= 0) & (p <= 1)), who, rule, "outside or NaN", f"Scores become probabilities {then}")
 
 
+def decays(who: str, decay: Any) -> None:
+    """What is kept of a state lies above 0, because its logarithm is taken, and is at most all of it."""
+    rule, then = "decays must lie in (0, 1]", "A decay of any score is exp(-softplus(score))."
+    if decay is not None:
+        refuse_where(~((decay > 0) & (decay <= 1)), who, rule, "outside or NaN", then)
+
+
+def steps(who: str, step: Any) -> None:
+    """A step of the delta rule lies between 0, which writes nothing, and 2, which flips a sign."""
+    rule, then = "steps must lie between 0 and 2", "A step of any score is a sigmoid, or twice one."
+    refuse_where(~((step >= 0) & (step <= 2)), who, rule, "outside or NaN", then)
+
+
 def distributions(who: str, P: Any) -> None:
     """Each row is a probability distribution: it sums to one, up to the rounding error of half precision."""
     far = abs(P.sum(-1) - 1).reshape(-1)
@@ -143,3 +156,12 @@ def one_for_each_step(who: str, d_states: Sequence[Any], caches: Sequence[Any]) 
     """There are as many gradients as steps, and at least one."""
     came = f"got {len(d_states)} for {len(caches)} steps. A state that nothing was computed from gets zeros."
     must(0 < len(caches) == len(d_states), who, f"there must be one gradient for each step; {came}")
+
+
+def of_tiles(who: str, tiles: Any, m: int, n: int) -> None:
+    """Tiles cover all queries and all keys: there are as many as blocks of them."""
+    if tiles is not None:
+        number, block = tuple(tiles.number.shape), tiles.masks.shape[-1]
+        wanted = -(-m // block), -(-n // block)
+        came = f"got {number}. Make them with `block_mask(pattern, {m}, {block}, n_keys={n})`."
+        must(number == wanted, who, f"tiles of {block} by {block} for m={m}, n={n} must be {wanted}; {came}")

@@ -2,8 +2,8 @@
 
 Autograd does the backward, so a function returns only its output. A function with learned parameters has a module that
 holds them: `attention.AttentionLayer`, `scores.AdditiveScore`, `layers.SelfAttention`,
-`multihead.MultiHeadAttention`. The keys and values that a decoder keeps between steps are in `cache`;
-`direct_calls` makes its steps faster.
+`multihead.MultiHeadAttention`. The keys and values that a decoder keeps between steps are in `cache`, the state of a
+layer that has one in `state_cache`; `direct_calls` makes its steps faster.
 
 No function depends on the values in a tensor, so layers can be compiled, mapped with `vmap`, sharded, and run without
 waiting for a GPU. `debug` checks values.
@@ -11,6 +11,8 @@ waiting for a GPU. `debug` checks values.
 Each name can be imported from here, `from attnlib.nn import MultiHeadAttention`; its file is loaded then, and no other.
 """
 
+from attnlib.extras import must_be_there
 from attnlib.lazy import exports
 
+must_be_there(__name__, "torch")
 __getattr__, __dir__ = exports(__name__, __file__)

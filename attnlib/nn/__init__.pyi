@@ -24,8 +24,9 @@ from attnlib.nn.convolution import (
     depthwise_convolution as depthwise_convolution,
 )
 from attnlib.nn.debug import checked_values as checked_values
+from attnlib.nn.delta_rule import DeltaRule as DeltaRule, delta_rule_chunked as delta_rule_chunked
 from attnlib.nn.depth import StochasticDepth as StochasticDepth, stochastic_depth as stochastic_depth
-from attnlib.nn.direct_calls import with_direct_calls as with_direct_calls
+from attnlib.nn.direct_calls import DirectCalls as DirectCalls, with_direct_calls as with_direct_calls
 from attnlib.nn.drop import dropout as dropout, dropped_attention as dropped_attention
 from attnlib.nn.embedding import embed as embed, scaled_embed as scaled_embed, tied_scores as tied_scores
 from attnlib.nn.flash import flash_attention as flash_attention
@@ -57,6 +58,18 @@ from attnlib.nn.kernel import (
 )
 from attnlib.nn.latent import LatentAttention as LatentAttention
 from attnlib.nn.layers import CrossAttention as CrossAttention, SelfAttention as SelfAttention
+from attnlib.nn.linear_attention import (
+    LinearAttention as LinearAttention,
+    decay_products as decay_products,
+    elu_plus_one as elu_plus_one,
+    linear_attention_chunked as linear_attention_chunked,
+    linear_attention_recurrent as linear_attention_recurrent,
+    normalised_linear_attention as normalised_linear_attention,
+)
+from attnlib.nn.linear_gates import (
+    gated_linear_attention as gated_linear_attention,
+    gated_linear_attention_chunked as gated_linear_attention_chunked,
+)
 from attnlib.nn.losses import (
     cross_entropy as cross_entropy,
     sequence_loss as sequence_loss,
@@ -98,6 +111,14 @@ from attnlib.nn.ops import (
     unit as unit,
 )
 from attnlib.nn.packed import OneProduct as OneProduct
+from attnlib.nn.patterns import (
+    block_table as block_table,
+    dense_mask as dense_mask,
+    documents as documents,
+    flex_mask as flex_mask,
+    pattern_attention as pattern_attention,
+    random_blocks as random_blocks,
+)
 from attnlib.nn.positional import (
     IndexPositions as IndexPositions,
     LearnedPositions as LearnedPositions,
@@ -135,7 +156,12 @@ from attnlib.nn.relative import (
     shaw_scores as shaw_scores,
     t5_buckets as t5_buckets,
 )
-from attnlib.nn.sampling import keep_nucleus as keep_nucleus, keep_top_k as keep_top_k, sample as sample
+from attnlib.nn.sampling import (
+    keep_min_p as keep_min_p,
+    keep_nucleus as keep_nucleus,
+    keep_top_k as keep_top_k,
+    sample as sample,
+)
 from attnlib.nn.scores import (
     AdditiveScore as AdditiveScore,
     LocationScore as LocationScore,
@@ -154,6 +180,8 @@ from attnlib.nn.sparse import (
     top_k_attention as top_k_attention,
     top_k_mask as top_k_mask,
 )
+from attnlib.nn.state_cache import StateCache as StateCache
+from attnlib.nn.tiles import Tiles as Tiles, block_mask as block_mask
 from attnlib.nn.transformer import (
     Block as Block,
     FeedForward as FeedForward,

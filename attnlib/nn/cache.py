@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attnlib import rules
-from attnlib.shapes import Float, Int, Number, checked
+from attnlib.shapes import Array, Float, Int, Number, checked
 
 Pair = tuple[Float[Tensor, "*b g n d_k"], Float[Tensor, "*b g n d_v"]]
 SMALLEST = 16  # positions for which a growing cache takes memory at first
@@ -99,6 +99,18 @@ class KVCache:
         together[0].narrow(-2, self.length, n - self.length).copy_(K)
         together[1].narrow(-2, self.length, n - self.length).copy_(V)
         return together
+
+    def with_next(self, like: Any) -> tuple[Array, Array] | None:
+        """Keys and values of one sequence as arrays, (g, n, d), with room at the end for one position, to be written.
+
+        like    `_written_like` of the position. None is returned where one unlike it was kept last, or there is no room
+        """
+        n = self.length + 1
+        if like != self._last or self._held is None or n > self.room:
+            return None
+        self._next = self._held, n, like
+        K, V = self._held
+        return K.numpy()[0, :, :n], V.numpy()[0, :, :n]
 
     def keep(self) -> None:
         """The new positions of the last `extended` stay."""

@@ -1,7 +1,8 @@
 """Call the functions of a model without the overhead of `torch.nn.Module`, which matters for one token at a time.
 
 Chapter 4 counts what a token costs (what-it-costs). At each call a module looks for hooks, and finds its parameters in
-dictionaries. For a single token that takes as long as the computation; `with_direct_calls` does it once.
+dictionaries. For a single token that takes as long as the computation; `with_direct_calls` does it once. The functions
+that the copy calls may also be those of NumPy (`attnlib.nn.one_vector`), which its `forward` cannot tell apart.
 """
 
 import copy
@@ -11,60 +12,29 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 from attnlib import shapes
+from attnlib.nn import one_vector
 from attnlib.nn.block import BlockStack
-from attnlib.nn.cache import KVCache
 from attnlib.nn.multihead import MultiHeadAttention
-from attnlib.nn.packed import _is_plain
+from attnlib.nn.packed import _does_nothing, _is_plain
 from attnlib.nn.positional import LearnedPositions, NoPositions, SinusoidalPositions
 from attnlib.nn.transformer import Block, FeedForward
+from attnlib.nn.watch import _Watch
 from attnlib.shapes import checked
 
-PLAIN = (Tensor, nn.Parameter)
+Functions = dict[type, Callable[[Any], Callable[..., Any]]]
 
 
 def _same(X: Any) -> Any:
     return X
 
 
-def _addresses(tensors: list[Any]) -> list[tuple[int, bool]]:
-    """Where they lie in memory, and whether in the usual order: what was read from them holds while this is so."""
-    return [(one.data_ptr(), one.is_contiguous()) for one in tensors]
-
-
-def _linear_of(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
-    """The linear map as a function. A single vector on a CPU is multiplied by NumPy.
-
-    Such a product does nothing but read the matrix, and NumPy's BLAS reads it up to twice as fast as PyTorch's. Both
-    read the same memory; sums may differ in their last bits.
-
-    >>> double = _linear_of(2 * torch.eye(3), None)
-    >>> with torch.no_grad(): double(torch.ones(1, 3))
-    tensor([[2., 2., 2.]])
-    """
-    if weight.device.type != "cpu" or weight.dtype != torch.float32 or type(weight) not in PLAIN:
-        return partial(F.linear, weight=weight, bias=bias)
-    W, b = weight.detach().numpy(), None if bias is None else bias.detach().numpy()
-    parameters, d = [weight] if bias is None else [weight, bias], weight.shape[1]
-    at = _addresses(parameters)
-
-    def product(X: Tensor) -> Tensor:
-        alone = X.numel() == d and X.dtype is torch.float32 and _addresses(parameters) == at
-        if not alone or torch.is_grad_enabled() or torch.compiler.is_compiling():
-            return F.linear(X, weight, bias)
-        y = W.dot(X.numpy().reshape(-1))
-        if b is not None:
-            y += b
-        return torch.from_numpy(y).view(*X.shape[:-1], -1)
-
-    return product
-
-
-FUNCTIONS: dict[type, Callable[[Any], Callable[..., Any]]] = {
+OF_TENSORS: Functions = {
     nn.Identity: lambda layer: _same,
-    nn.Linear: lambda layer: _linear_of(layer.weight, layer.bias),
+    nn.Embedding: lambda layer: layer if layer.max_norm else partial(torch.embedding, layer.weight),
+    nn.Linear: lambda layer: partial(F.linear, weight=layer.weight, bias=layer.bias),
     nn.LayerNorm: lambda layer: partial(
         torch.layer_norm,
         normalized_shape=layer.normalized_shape,
@@ -76,16 +46,16 @@ FUNCTIONS: dict[type, Callable[[Any], Callable[..., Any]]] = {
         torch.rms_norm, normalized_shape=layer.normalized_shape, weight=layer.weight, eps=layer.eps
     ),
 }
-# The `forward` of each of these only calls submodules, so these can be replaced.
-OURS = (
-    Block,
-    BlockStack,
-    FeedForward,
-    LearnedPositions,
-    MultiHeadAttention,
-    NoPositions,
-    SinusoidalPositions,
-)
+OF_ARRAYS: Functions = {
+    nn.Identity: lambda layer: _same,
+    nn.Dropout: lambda layer: one_vector._by_tensors(layer) if layer.training else _same,
+    nn.Embedding: lambda layer: layer.weight.detach().numpy().__getitem__,
+    nn.Linear: lambda layer: one_vector._linear(layer.weight, layer.bias),
+    nn.LayerNorm: lambda layer: one_vector._layer_norm(layer.weight, layer.bias, layer.eps),
+}
+# The `forward` of each of these only calls submodules, so these can be replaced; of some also by functions of arrays.
+BOTH = (Block, BlockStack, FeedForward, LearnedPositions, NoPositions)
+OURS = (*BOTH, MultiHeadAttention, SinusoidalPositions)
 
 
 @checked
@@ -99,28 +69,85 @@ def with_direct_calls(module: nn.Module) -> Any:
     >>> torch.equal(with_direct_calls(layer).forward(X), layer(X)), isinstance(with_direct_calls(layer).W_1, nn.Module)
     (True, False)
     """
+    return _light(module, arrays=False)
+
+
+class DirectCalls:
+    """A model with direct calls, made anew when it is no longer what it was.
+
+    >>> layer, X = FeedForward(d_model=4, d_hidden=16), torch.ones(1, 4)
+    >>> calls = DirectCalls(layer)
+    >>> layer.W_2 = nn.Linear(16, 2)
+    >>> calls.renew()
+    >>> calls.of_tensors.forward(X).shape
+    torch.Size([1, 2])
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._model = model
+        self._prepare()
+
+    def renew(self, goes_on: bool = False) -> None:
+        """Make the copies anew if a part was replaced or hooked; or, unless a text goes on, a parameter moved."""
+        same = self._debugs is shapes.INTERCEPT and self._watch.same_parts()
+        if not same or not (goes_on or self._watch.same_parameters()):
+            self._prepare()
+
+    def _prepare(self) -> None:
+        """The copy for tensors, and that for arrays: None where NumPy cannot read the parameters, and to debug."""
+        self._watch, self._debugs = _Watch(self._model), shapes.INTERCEPT
+        readable = all(map(one_vector._readable, self._model.parameters()))
+        self.of_tensors = _light(self._model, arrays=False)
+        self.of_arrays = _light(self._model, arrays=True) if readable and not self._debugs else None
+
+
+def _light(module: nn.Module, arrays: bool) -> Any:
+    """The copy, with functions of tensors or of arrays for its parts and for the functions and tables that it holds."""
     light = copy.copy(module)
+    own = light.__dict__  # is searched before torch's own dictionaries
     for name, part in module.named_children():
-        light.__dict__[name] = _called(part)  # __dict__ is searched before torch's own dictionaries
-    for name in ("residual", "activation"):  # functions that a module holds
-        if name in light.__dict__:
-            light.__dict__[name] = _unchecked(light.__dict__[name])
+        own[name] = _called(part, arrays)
+    if "residual" in own:
+        own["residual"], own["no_norm"] = _unchecked(own["residual"]), _same
+    if "activation" in own:
+        known = one_vector._ACTIVATIONS.get(own["activation"]) if arrays else None
+        function = _unchecked(own["activation"])
+        own["activation"] = known or (one_vector._by_tensors(function) if arrays else function)
+    if arrays and type(module) is LearnedPositions:
+        own["weight"] = module.weight.detach().numpy()
+    for name in ("hidden", "next_scores") if arrays else ():  # a model's own methods
+        if hasattr(type(module), name):
+            own[name] = partial(_unchecked(getattr(type(module), name)), light)
     return light
 
 
-def _called(part: nn.Module) -> Any:
+def _called(part: nn.Module, arrays: bool = False) -> Any:
     """The function to call in place of a submodule."""
+    if arrays and type(part) is MultiHeadAttention:
+        return _next_position(part)
+    if arrays and not _takes_arrays(part):
+        return one_vector._by_tensors(_called(part))
     if not _is_plain(part):
         return part
     if isinstance(part, nn.ModuleList):
         return [_called(each) for each in part]
-    if type(part) in FUNCTIONS:
-        return FUNCTIONS[type(part)](part)
+    functions = OF_ARRAYS if arrays else OF_TENSORS
+    if type(part) in functions:
+        return functions[type(part)](part)
     if type(part) not in OURS:
         return part
-    light = with_direct_calls(part)
-    forward = partial(_unchecked(type(part).forward), light)
-    return _next_position(light, forward) if type(part) is MultiHeadAttention else forward
+    return partial(_unchecked(type(part).forward), _light(part, arrays))
+
+
+def _takes_arrays(part: nn.Module) -> bool:
+    """Whether its function can be one of arrays."""
+    simple = {
+        nn.LayerNorm: lambda layer: layer.bias is not None and len(layer.normalized_shape) == 1,
+        nn.Embedding: lambda layer: not layer.max_norm,
+        BlockStack: lambda stack: stack.window is None,
+    }
+    known = type(part) in BOTH or type(part) in OF_ARRAYS
+    return known and _is_plain(part) and (type(part) not in simple or simple[type(part)](part))
 
 
 def _unchecked(function: Any) -> Any:
@@ -128,42 +155,25 @@ def _unchecked(function: Any) -> Any:
     return function if shapes.INTERCEPT else getattr(function, "__wrapped__", function)
 
 
-def _next_position(layer: Any, forward: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """`MultiHeadAttention.forward`. One position after those in a cache goes a shorter way, with the same result:
-
-    queries, keys and values are one product, and their heads are views of it.
-    """
+def _next_position(layer: MultiHeadAttention) -> Callable[..., Any]:
+    """`MultiHeadAttention.forward` of an array. One position after those in a cache goes a shorter way."""
+    forward = one_vector._by_tensors(_called(layer))
     maps = [layer._modules[name] for name in ("W_Q", "W_K", "W_V")]
+    norms = layer.norm_Q, layer.norm_K
     with torch.no_grad():
         together = layer._one_product.of(maps) if layer.d_k == layer.d_v else None
-    if together is None:
+    if together is None or not _is_plain(layer) or (layer.training and layer.dropout):
         return forward
-    project, parameters = _linear_of(*together), [one for each in maps for one in each.parameters()]
-    at = _addresses(parameters)
-    h, g, d_k, norm_Q, norm_K = layer.n_heads, layer.n_kv_heads, layer.d_k, layer.norm_Q, layer.norm_K
-    heads, W_O, shared = layer.heads, layer.W_O, layer.n_heads != layer.n_kv_heads
+    return one_vector._attention(
+        layer,
+        forward,
+        project=one_vector._linear(*together),
+        norms=None if all(map(_does_nothing, norms)) else (_of_arrays(norms[0]), _of_arrays(norms[1])),
+        heads=_of_arrays(layer.heads),
+        W_O=_called(layer.W_O, arrays=True),
+    )
 
-    def attention(
-        X: Tensor,
-        source: Tensor | None = None,
-        mask: Tensor | None = None,
-        bias: Tensor | None = None,
-        rotate: Any = None,
-        kv_cache: Any = None,
-        key_mask: Tensor | None = None,
-    ) -> Tensor:
-        alone = source is mask is bias is key_mask is None and type(kv_cache) is KVCache
-        moved = torch.is_grad_enabled() or _addresses(parameters) != at
-        if not alone or moved or X.dim() != 3 or X.shape[1] != 1 or torch.compiler.is_compiling():
-            return forward(X, source, mask, bias, rotate, kv_cache, key_mask)
-        Q, K, V = torch.split_with_sizes(project(X).view(len(X), h + 2 * g, 1, d_k), (h, g, g), 1)
-        Q, K = norm_Q(Q), norm_K(K)
-        if rotate is not None:
-            Q, K = rotate(Q, kv_cache.length), rotate(K, kv_cache.length)
-        K, V = kv_cache.extended(K, V)
-        Z = F.scaled_dot_product_attention(Q, K, V, enable_gqa=shared)  # one query sees all keys
-        Y = W_O(heads(Z).reshape(len(X), 1, h * d_k))
-        kv_cache.keep()
-        return Y
 
-    return attention
+def _of_arrays(part: nn.Module) -> Callable[..., Any]:
+    """A part that is called with several vectors."""
+    return _same if _does_nothing(part) else one_vector._by_tensors(_called(part))

@@ -3,7 +3,7 @@
 The book derives it in eq-tile, eq-tile-join and eq-tile-backward (Chapter 3). Memory grows with n on every device and
 for every mask. The forward and the backward are one operator each, which `torch.compile` calls as it is: it would
 otherwise find the same scores in both and keep those of all tiles. On a GPU with Triton the operators run
-`attnlib.nn.flash_triton`, elsewhere they are loops over tiles in PyTorch.
+`attnlib.nn.flash_triton`, elsewhere, and for the `tiles` of a pattern (Chapter 6), they are loops in PyTorch.
 
 `fused_attention` calls PyTorch's own program, which is faster, and stores all weights for some arguments.
 """
@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from attnlib import rules
+from attnlib.nn.tiles import EMPTY, FULL, Tiles
 from attnlib.shapes import Bool, Float, Number, checked
 
 
@@ -34,19 +36,34 @@ def _for_all_pairs(mask: Tensor | None, m: int, n: int) -> Tensor | None:
 
 
 def _tiles(
-    rows: slice, m: int, n: int, mask: Tensor | None, causal: bool, block: int, device: torch.device
+    rows: slice,
+    m: int,
+    n: int,
+    mask: Tensor | None,
+    causal: bool,
+    block: int,
+    device: torch.device,
+    number: Tensor | None = None,
+    masks: Tensor | None = None,
 ) -> Iterator[tuple[slice, Tensor | None]]:
     """The tiles of these queries: some keys, and which of them each query may look at (None: all).
 
     A tile in which no query may look at any key is left out. With `causal` that is every tile after the diagonal; a
-    mask is read for it only on the CPU, because a GPU would have to be waited for.
+    mask is read for it only on the CPU, because a GPU would have to be waited for. The numbers of `Tiles` are there.
     """
     ahead = n - m  # the last query is at the position of the last key
     first, last = rows.start + ahead, rows.stop - 1 + ahead
-    for keys in _blocks(n, block):
+    kinds = None if number is None else number[rows.start // block].tolist()
+    for b, keys in enumerate(_blocks(n, block)):
         if causal and keys.start > last:
             return
+        kind = FULL if kinds is None else kinds[b]
+        if kind == EMPTY:
+            continue
         seen = None if mask is None else mask[..., rows, keys]
+        if masks is not None and kind != FULL:
+            one = masks[kind, : rows.stop - rows.start, : keys.stop - keys.start]
+            seen = one if seen is None else seen & one
         if causal and keys.stop - 1 > first:  # the diagonal goes through this tile
             i = torch.arange(first, last + 1, device=device)[:, None]
             past = torch.arange(keys.start, keys.stop, device=device) <= i
@@ -62,7 +79,7 @@ def _scores(Q: Tensor, K: Tensor, seen: Tensor | None) -> Tensor:
 
 
 def _forward_in_tiles(
-    Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, causal: bool, block: int
+    Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, causal: bool, block: int, *tiles: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """The output and lambda, the log of the sum of exp(score) over all keys: -inf where a query may look nowhere."""
     m, n, wide = Q.shape[-2], K.shape[-2], _wide(Q.dtype)
@@ -72,7 +89,7 @@ def _forward_in_tiles(
         Q_a = Q[..., rows, :].to(wide)
         largest = Q_a.new_full((*Q_a.shape[:-1], 1), -math.inf)
         total, summed = torch.zeros_like(largest), Q_a.new_zeros((*Q_a.shape[:-1], V.shape[-1]))
-        for keys, seen in _tiles(rows, m, n, mask, causal, block, Q.device):
+        for keys, seen in _tiles(rows, m, n, mask, causal, block, Q.device, *tiles):
             S, before = _scores(Q_a, K[..., keys, :].to(wide), seen), largest
             largest = torch.maximum(before, S.amax(dim=-1, keepdim=True))
             base = largest.masked_fill(largest == -math.inf, 0.0)  # -inf minus -inf would be NaN
@@ -95,6 +112,7 @@ def _backward_in_tiles(
     mask: Tensor | None,
     causal: bool,
     block: int,
+    *tiles: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """dQ, dK, dV: the weights of each tile are computed again from its scores and lambda."""
     m, n, wide, scale = Q.shape[-2], K.shape[-2], lam.dtype, 1 / math.sqrt(Q.shape[-1])
@@ -104,7 +122,7 @@ def _backward_in_tiles(
     mask = _for_all_pairs(mask, m, n)
     for a in _blocks(m, block):
         Q_a, dO_a = Q[..., a, :].to(wide), dO[..., a, :].to(wide)
-        for b, seen in _tiles(a, m, n, mask, causal, block, Q.device):
+        for b, seen in _tiles(a, m, n, mask, causal, block, Q.device, *tiles):
             K_b, V_b = K[..., b, :].to(wide), V[..., b, :].to(wide)
             P = _scores(Q_a, K_b, seen).sub_(base[..., a, :]).exp_()
             dV[..., b, :] += P.mT @ dO_a
@@ -117,9 +135,9 @@ def _backward_in_tiles(
 # ---- The two operators ----------------------------------------------------------------------------------------------
 
 
-def _on_a_gpu(Q: Tensor, V: Tensor) -> ModuleType | None:
+def _on_a_gpu(Q: Tensor, V: Tensor, number: Tensor | None = None) -> ModuleType | None:
     """The module with the Triton programs if they can be used for these tensors."""
-    if not Q.is_cuda:
+    if not Q.is_cuda or number is not None:
         return None
     from attnlib.nn import flash_triton  # here, because it loads Triton
 
@@ -128,12 +146,20 @@ def _on_a_gpu(Q: Tensor, V: Tensor) -> ModuleType | None:
 
 @torch.library.custom_op("attnlib::flash_forward", mutates_args=())
 def _forward(
-    Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, causal: bool, block: int
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    mask: Tensor | None,
+    causal: bool,
+    block: int,
+    number: Tensor | None = None,
+    masks: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    triton = _on_a_gpu(Q, V)
+    triton = _on_a_gpu(Q, V, number)
     with torch.autocast(Q.device.type, enabled=False):
-        program = _forward_in_tiles if triton is None else triton._forward
-        return program(Q, K, V, mask, causal, block)
+        if triton is not None:
+            return triton._forward(Q, K, V, mask, causal, block)
+        return _forward_in_tiles(Q, K, V, mask, causal, block, number, masks)
 
 
 @torch.library.custom_op("attnlib::flash_backward", mutates_args=())
@@ -147,17 +173,18 @@ def _backward(
     mask: Tensor | None,
     causal: bool,
     block: int,
+    number: Tensor | None = None,
+    masks: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    triton = _on_a_gpu(Q, V)
+    triton = _on_a_gpu(Q, V, number)
     with torch.autocast(Q.device.type, enabled=False):
-        program = _backward_in_tiles if triton is None else triton._backward
-        return program(dO, Q, K, V, O, lam, mask, causal, block)
+        if triton is not None:
+            return triton._backward(dO, Q, K, V, O, lam, mask, causal, block)
+        return _backward_in_tiles(dO, Q, K, V, O, lam, mask, causal, block, number, masks)
 
 
 @_forward.register_fake
-def _(
-    Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, causal: bool, block: int
-) -> tuple[Tensor, Tensor]:
+def _(Q: Tensor, K: Tensor, V: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
     return Q.new_empty((*Q.shape[:-1], V.shape[-1])), Q.new_empty(Q.shape[:-1], dtype=_wide(Q.dtype))
 
 
@@ -167,9 +194,10 @@ def _(dO: Tensor, Q: Tensor, K: Tensor, V: Tensor, *others: Any) -> tuple[Tensor
 
 
 def _mapped(operator: Callable[..., Any], outputs: int) -> Callable[..., Any]:
-    """The rule for `vmap`: the axis that is mapped over becomes another batch axis, in front."""
+    """The rule for `vmap`: the axis that is mapped over becomes another batch axis, in front; tiles have none."""
 
     def rule(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Any, Any]:
+        args, tiles, in_dims = args[:-2], args[-2:], in_dims[:-2]
         rank = max(X.dim() - (dim is not None) for X, dim in zip(args, in_dims, strict=True) if is_tensor(X))
 
         def in_front(X: Any, dim: int | None) -> Any:
@@ -181,7 +209,7 @@ def _mapped(operator: Callable[..., Any], outputs: int) -> Callable[..., Any]:
             missing = rank + 1 - X.dim() if X.dtype == torch.bool else 0  # the batch axes that a mask lacks
             return X.reshape(X.shape[0], *(1,) * missing, *X.shape[1:])
 
-        return operator(*map(in_front, args, in_dims)), (0,) * outputs
+        return operator(*map(in_front, args, in_dims), *tiles), (0,) * outputs
 
     def is_tensor(X: Any) -> bool:
         return isinstance(X, Tensor)
@@ -216,21 +244,21 @@ class _Flash(torch.autograd.Function):
     """The two operators as forward and backward; lambda is an output so that it can be kept."""
 
     @staticmethod
-    def forward(
-        Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, causal: bool, block: int
-    ) -> tuple[Tensor, Tensor]:
-        return _forward(Q, K, V, mask, causal, block)
+    def forward(*args: Any) -> tuple[Tensor, Tensor]:
+        return _forward(*args)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-        Q, K, V, mask, ctx.causal, ctx.block = inputs
+        Q, K, V, mask, ctx.causal, ctx.block, *tiles = inputs
         ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(Q, K, V, *output, mask)
+        ctx.save_for_backward(Q, K, V, *output, mask, *tiles)
 
     @staticmethod
     def backward(ctx: Any, dO: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore
         operator = _backward if torch.compiler.is_compiling() else _Gradients.apply
-        return *operator(dO, *ctx.saved_tensors, ctx.causal, ctx.block), None, None, None
+        *tensors, number, masks = ctx.saved_tensors
+        gradients = operator(dO, *tensors, ctx.causal, ctx.block, number, masks)
+        return *gradients, None, None, None, None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Any, Any]:  # pyright: ignore
@@ -254,16 +282,20 @@ def flash_attention(
     mask: Bool[Tensor, "*#b #m #n"] | None = None,
     causal: bool = False,
     block: Number[int, "1.."] = 128,
+    tiles: Tiles | None = None,
 ) -> Float[Tensor, "*b m d_v"]:
     """Attention with scaled dot-product scores, in tiles of `block` queries and keys (eq-tile, eq-tile-join).
 
     mask      True where a query may look; a query that may look nowhere gets zeros
     causal    each query sees its own and earlier positions; the last query is at the position of the last key
     block     how many queries and how many keys a tile has; the output does not depend on it
+    tiles     a pattern by `block_mask`, whose empty tiles are left out; their size then replaces `block`
 
     >>> Q, K, V = torch.tensor([[1.0]]), torch.tensor([[0.0], [math.log(3.0)]]), torch.tensor([[4.0], [8.0]])
     >>> flash_attention(Q, K, V, block=1)
     tensor([[7.]])
     """
+    rules.of_tiles("flash_attention", tiles, Q.shape[-2], K.shape[-2])
     Q, K, V = _as_autocast_wants(Q, K, V)
-    return _Flash.apply(Q, K, V, mask, causal, block)[0]  # eq-attention
+    block, number, masks = (block, None, None) if tiles is None else (tiles.masks.shape[-1], *tiles)
+    return _Flash.apply(Q, K, V, mask, causal, block, number, masks)[0]  # eq-attention

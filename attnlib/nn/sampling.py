@@ -26,6 +26,13 @@ def keep_nucleus(S: Float[Tensor, "*b vocab"], p: Number[float, "0<..1"]) -> Flo
 
 
 @checked
+def keep_min_p(S: Float[Tensor, "*b vocab"], p: Number[float, "0..1"]) -> Float[Tensor, "*b vocab"]:
+    """Keep tokens at least p times as probable as the likeliest one; the others become -inf."""
+    kept = (S - S.amax(dim=-1, keepdim=True)).exp() >= p
+    return S.masked_fill(~kept, -torch.inf)
+
+
+@checked
 def sample(S: Float[Tensor, "*b vocab"], u: Float[Tensor, "*b"]) -> Int[Tensor, "*b"]:
     """A token for each row, from uniform random numbers u: the first at which the cumulative probability exceeds u."""
     below = (S.softmax(dim=-1).cumsum(dim=-1) <= u[..., None]).sum(dim=-1)

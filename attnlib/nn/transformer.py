@@ -150,9 +150,6 @@ def _feed_forward(block: Any, Z: Tensor, given: Given) -> Tensor:
 SUBLAYERS = {"attention": _attention, "cross": _cross, "feed_forward": _feed_forward}
 
 
-NO_NORM = torch.positive  # returns what it gets: after a sublayer of a block without norms there
-
-
 class Block(nn.Module):
     """Sublayers one after another, each with its norm and its residual connection (eq-pre-norm, eq-post-norm).
 
@@ -164,6 +161,10 @@ class Block(nn.Module):
     skipped      share of sequences that skip each sublayer while training: stochastic depth
     norm_after   a class of norm applied to what each sublayer adds, before the sum; with "pre" this is a sandwich
     """
+
+    no_norm = staticmethod(
+        torch.positive
+    )  # returns what it gets: after a sublayer of a block without norms there
 
     def __init__(
         self,
@@ -188,7 +189,8 @@ class Block(nn.Module):
             if norm_after is not None:
                 self.add_module(f"after_{i + 1}", norm_after(d_model))
         self.steps = tuple(
-            (f"norm_{i}", SUBLAYERS[name], f"after_{i}") for i, name in enumerate(held, start=1)
+            (f"norm_{i}", SUBLAYERS[name], "no_norm" if norm_after is None else f"after_{i}")
+            for i, name in enumerate(held, start=1)
         )
         self.dropout = dropout_of(dropout)
         self.depth = StochasticDepth(skipped) if skipped else nn.Identity()
@@ -220,7 +222,7 @@ class Block(nn.Module):
         """
         given = Given(mask, bias, rotate, kv_cache, memory, source_mask, source_cache)
         for norm, sublayer, after in self.steps:
-            added = self._added_by(sublayer, getattr(self, after, NO_NORM), given)
+            added = self._added_by(sublayer, getattr(self, after), given)
             X = self.residual(X, getattr(self, norm), added)
         return X
 

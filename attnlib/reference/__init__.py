@@ -10,6 +10,9 @@
     heads       splitting a width into heads, and merging   projections the linear maps into and out of the heads
     multihead   several attentions side by side             grouped     heads that share keys and values
     latent      keys and values made from one latent of each token
+    linear_attention    attention without softmax: a sum, a recurrence, and in chunks
+    linear_gates    the same with a gate for each coordinate of the key
+    delta_rule  a state that corrects what it holds for a key
     gates       a gate on each head                      norm        layer norm, RMS norm, batch norm
     activations the activation functions                 glu         gated linear units
     convolution depthwise, in a feed-forward network     transformer feed-forward network, residual connection, norm

@@ -63,6 +63,10 @@ from attnlib.reference.decoder_block import (
     pre_norm_decoder_block as pre_norm_decoder_block,
     pre_norm_decoder_block_backward as pre_norm_decoder_block_backward,
 )
+from attnlib.reference.delta_rule import (
+    delta_rule_backward as delta_rule_backward,
+    delta_rule_chunked as delta_rule_chunked,
+)
 from attnlib.reference.depth import (
     stochastic_depth as stochastic_depth,
     stochastic_depth_backward as stochastic_depth_backward,
@@ -132,6 +136,12 @@ from attnlib.reference.gpt import (
     train_step as train_step,
     with_arrays as with_arrays,
 )
+from attnlib.reference.graph import (
+    diameter as diameter,
+    distance as distance,
+    edges as edges,
+    reach as reach,
+)
 from attnlib.reference.grouped import (
     repeat_heads as repeat_heads,
     repeat_heads_backward as repeat_heads_backward,
@@ -179,6 +189,23 @@ from attnlib.reference.layers import (
     cross_attention_backward as cross_attention_backward,
     self_attention as self_attention,
     self_attention_backward as self_attention_backward,
+)
+from attnlib.reference.linear_attention import (
+    LinearAttentionCache as LinearAttentionCache,
+    NormalisedLinearAttentionCache as NormalisedLinearAttentionCache,
+    decay_products as decay_products,
+    decay_products_backward as decay_products_backward,
+    elu_plus_one as elu_plus_one,
+    elu_plus_one_backward as elu_plus_one_backward,
+    linear_attention_backward as linear_attention_backward,
+    linear_attention_chunked as linear_attention_chunked,
+    linear_attention_recurrent as linear_attention_recurrent,
+    normalised_linear_attention as normalised_linear_attention,
+    normalised_linear_attention_backward as normalised_linear_attention_backward,
+)
+from attnlib.reference.linear_gates import (
+    gated_linear_attention as gated_linear_attention,
+    gated_linear_attention_chunked as gated_linear_attention_chunked,
 )
 from attnlib.reference.loss_scale import (
     LossScale as LossScale,
@@ -287,6 +314,23 @@ from attnlib.reference.optim import (
     sgd as sgd,
     with_l2 as with_l2,
 )
+from attnlib.reference.patterns import (
+    block_table as block_table,
+    blocks as blocks,
+    both as both,
+    causal as causal,
+    dense_mask as dense_mask,
+    dilated as dilated,
+    documents as documents,
+    either as either,
+    first as first,
+    global_tokens as global_tokens,
+    random_blocks as random_blocks,
+    strided as strided,
+    strided_local as strided_local,
+    strided_summary as strided_summary,
+    window as window,
+)
 from attnlib.reference.pipeline import (
     bubble as bubble,
     gpipe as gpipe,
@@ -353,6 +397,7 @@ from attnlib.reference.ring_attention import (
     join_tile as join_tile,
 )
 from attnlib.reference.sampling import (
+    keep_min_p as keep_min_p,
     keep_nucleus as keep_nucleus,
     keep_top_k as keep_top_k,
     sample as sample,
@@ -398,6 +443,7 @@ from attnlib.reference.sparse import (
     top_k_attention_backward as top_k_attention_backward,
     top_k_mask as top_k_mask,
 )
+from attnlib.reference.tiles import Tiles as Tiles, block_mask as block_mask
 from attnlib.reference.transformer import (
     FeedForwardCache as FeedForwardCache,
     FeedForwardParameters as FeedForwardParameters,

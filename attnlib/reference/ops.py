@@ -132,7 +132,7 @@ def softmax_backward(
 
 @checked
 def softmax_jacobian(P: Float[Array, "n"]) -> Float[Array, "n n"]:
-    """The derivative of one row of weights by its scores, diag(P) - P P^T (eq-softmax-jacobian).
+    """The derivative of one row of weights with respect to its scores, diag(P) - P P^T (eq-softmax-jacobian).
 
     >>> softmax_jacobian(np.array([0.25, 0.75]))
     array([[ 0.1875, -0.1875],

@@ -40,6 +40,17 @@ def keep_nucleus(S: Float[Array, "*b vocab"], p: Number[float, "0<..1"]) -> Floa
 
 
 @checked
+def keep_min_p(S: Float[Array, "*b vocab"], p: Number[float, "0..1"]) -> Float[Array, "*b vocab"]:
+    """Keep tokens at least p times as probable as the likeliest one; the others become -inf.
+
+    >>> keep_min_p(np.log(np.array([0.5, 0.3, 0.2])), p=0.5).round(3)
+    array([-0.693, -1.204,   -inf])
+    """
+    kept = np.exp(S - S.max(axis=-1, keepdims=True)) >= p
+    return np.where(kept, S, -np.inf).astype(S.dtype)
+
+
+@checked
 def sample(S: Float[Array, "*b vocab"], u: Float[Array, "*b"]) -> Int[Array, "*b"]:
     """A token for each row, from uniform random numbers u: the first at which the cumulative probability exceeds u.
 
