@@ -1,4 +1,4 @@
-"""`python -m attnlib.exercises grade`: the files of a class, a table, and an exit code that means something."""
+"""`attnlib grade`: the files of a class, a table, and an exit code that means something."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 from attnlib.exercises.classroom import exports, tables
 from attnlib.exercises.classroom.grading import Report, reported
 from attnlib.exercises.classroom.process import Limits
-from attnlib.exercises.classroom.submission import submissions
+from attnlib.exercises.classroom.submission import files_in, submissions
 from attnlib.exercises.engine.model import Exercise
 from attnlib.exercises.engine.registry import exercises, find
 
@@ -30,7 +30,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    grading.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    grading.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a file, or a folder of them")
     grading.add_argument(
         "--assign",
         action="append",
@@ -43,6 +43,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     grading.add_argument("--json", type=Path, metavar="FILE", help="write all results there as JSON")
     grading.add_argument("--junit", type=Path, metavar="FILE", help="write all results there as JUnit XML")
+    grading.add_argument(
+        "--csv", type=Path, metavar="FILE", help="write a row for each exercise there as CSV"
+    )
     grading.add_argument("--seconds", type=float, default=10.0, help="for each exercise (default 10)")
     grading.add_argument("--file-seconds", type=float, default=60.0, help="for running a file (default 60)")
     grading.add_argument("--memory", type=int, default=2048, metavar="MB", help="on Linux (default 2048)")
@@ -62,11 +65,13 @@ def grade(chosen: argparse.Namespace) -> int:
     """Grade all files, print and write what was found."""
     wanted = assigned(chosen.assign)
     limits = Limits(chosen.seconds, chosen.file_seconds, chosen.memory << 20)
-    reports = [reported(one, wanted, limits) for one in submissions(chosen.files)]
+    reports = [reported(one, wanted, limits) for one in submissions(files_in(chosen.files))]
     print(tables.text(reports))
     if chosen.json:
         data = json.dumps(exports.as_data(reports), indent=1, ensure_ascii=False)
         chosen.json.write_text(data + "\n", encoding="utf-8")
+    if chosen.csv:
+        chosen.csv.write_text(exports.as_csv(reports), encoding="utf-8", newline="")
     if chosen.junit:
         chosen.junit.write_text(exports.as_junit(reports), encoding="utf-8")
     return exit_code(reports, chosen.at_least)

@@ -1,10 +1,14 @@
-"""The same reports for programs: JSON, and the JUnit XML that CI systems show."""
+"""The same reports for programs: JSON, CSV for a spreadsheet, and the JUnit XML that CI systems show."""
 
+import csv
+import io
 from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from attnlib.exercises.classroom import reasons
 from attnlib.exercises.classroom.grading import Mark, Report
+from attnlib.exercises.classroom.likeness import alike
 from attnlib.exercises.classroom.tables import common
 
 
@@ -17,6 +21,7 @@ def as_data(reports: Sequence[Report]) -> dict[str, Any]:
         "version": 1,
         "learners": [learner(report) for report in reports],
         "common_mistakes": {id: names for id, names in mistakes.items() if names},
+        "alike": alike(reports),
     }
 
 
@@ -50,6 +55,26 @@ def exercise(mark: Mark) -> dict[str, Any]:
         "own_marks": mark.is_own,
         "message": mark.message,
     }
+
+
+COLUMNS = ("learner", "file", "exercise", "stars", "status", "points", "tries", "mistakes and reasons")
+
+
+def as_csv(reports: Sequence[Report]) -> str:
+    """A row for each exercise of each learner; one without an exercise for a file in which nothing was found."""
+    out = io.StringIO()
+    table = csv.writer(out)
+    table.writerow(COLUMNS)
+    for report in reports:
+        who = (report.submission.learner, str(report.submission.path))
+        of_file = reasons.of_file(report)
+        for mark in report.marks:
+            why = "; ".join(filter(None, [*of_file, reasons.of_mark(mark)]))
+            one = mark.exercise
+            table.writerow((*who, one.id, one.level, mark.status, mark.points, mark.attempts, why))
+        if not report.marks:
+            table.writerow((*who, "", "", "nothing graded", 0, 0, "; ".join(of_file)))
+    return out.getvalue()
 
 
 def as_junit(reports: Sequence[Report]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+SUFFIXES = (".py", ".ipynb")
 LARGEST = 64_000_000  # bytes; a notebook with figures has a few millions
 MAGIC = re.compile(r"^(\s*)([%!?].*)$", re.MULTILINE)
 PLAIN_CELL_MAGICS = ("%%time", "%%capture")  # the rest of such a cell is Python all the same
@@ -36,6 +37,23 @@ class Submission:
     @property
     def is_notebook(self) -> bool:
         return self.path.suffix == ".ipynb"
+
+
+def files_in(paths: Sequence[Path]) -> list[Path]:
+    """The files, and of each folder the scripts and notebooks in it, but for hidden ones."""
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = [one for one in sorted(path.rglob("*")) if one.suffix in SUFFIXES and one.is_file()]
+        shown = [one for one in inside if not any(part[0] == "." for part in one.relative_to(path).parts)]
+        if not shown:
+            raise ValueError(
+                f"grade: a folder must have .py or .ipynb files; got {path}, where there is none."
+            )
+        found += shown
+    return found
 
 
 def submissions(paths: Sequence[Path]) -> list[Submission]:
@@ -64,7 +82,9 @@ def learners(paths: Sequence[Path]) -> list[str]:
 def read(learner: str, path: Path) -> Submission:
     """The cells of a file, or why there are none."""
     try:
-        if path.suffix not in (".py", ".ipynb"):
+        if not path.exists():
+            raise ValueError("it is not there")
+        if path.suffix not in SUFFIXES:
             raise ValueError("it is neither a .py nor an .ipynb file")
         if path.stat().st_size > LARGEST:
             raise ValueError(f"it is larger than {LARGEST // 1_000_000} MB")

@@ -3,10 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from attnlib.exercises.classroom import reasons
 from attnlib.exercises.classroom.grading import Mark, Report
+from attnlib.exercises.classroom.likeness import alike
 
 LEVELS = (1, 2, 3)
-HEAD = ("learner", "passed", "points", "★", "★★", "★★★", "tries", "mistakes that are known")
+HEAD = ("learner", "passed", "points", "★", "★★", "★★★", "tries", "mistakes and reasons")
 
 
 def table(reports: Sequence[Report]) -> str:
@@ -27,7 +29,7 @@ def row(report: Report) -> tuple[str, ...]:
         of(report.points, possible),
         *(by_level(marks, level) for level in LEVELS),
         str(sum(mark.attempts for mark in marks)),
-        "; ".join(f"{mark.exercise.id}: {' and '.join(mark.named)}" for mark in marks if mark.named),
+        reasons.of_report(report),
     )
 
 
@@ -50,6 +52,8 @@ def remarks(reports: Sequence[Report]) -> Iterator[str]:
         read = [mark.exercise.id for mark in report.marks if mark.is_own and mark.passed]
         if read:
             yield f"{who}: marked by the learner, for you to read: {', '.join(read)}."
+    for names in alike(reports):
+        yield f"The same but for names: {' | '.join(names)}."
 
 
 def class_report(reports: Sequence[Report]) -> Iterator[str]:

@@ -127,8 +127,10 @@ def is_close(exercise: AnswerExercise, answer: Any) -> bool:
 def where_wrong(exercise: AnswerExercise, answer: Any) -> str:
     """The index of the first wrong number of an array; the right number is not shown."""
     if exercise.choices or not np.ndim(exercise.value):
+        if is_close(exercise, answer) and exercise.whole:
+            return f"Close: {shown(answer)} is near, and the answer is a whole number."
         if is_close(exercise, answer):
-            return f"Close: {shown(answer)} is near, and it should be right to {number(exercise.within)}."
+            return f"Close: {shown(answer)} is near, and it should be right to {exercise.within:,g}."
         return f"Your answer is {shown(answer)}. That is not right."
     yours, wanted = as_numbers(answer), as_numbers(exercise.value)
     assert yours is not None and wanted is not None

@@ -8,7 +8,7 @@ import numpy as np
 
 from attnlib.exercises.engine import derived_cases
 from attnlib.exercises.engine.model import CodeExercise
-from attnlib.exercises.engine.outcomes import Outcome, observe, same
+from attnlib.exercises.engine.outcomes import Outcome, close, observe, same, same_type
 
 
 class Compared(NamedTuple):
@@ -19,11 +19,18 @@ class Compared(NamedTuple):
     changes_arguments: bool
     tells: bool  # wrong in a way that is hardly chance
     tells_in_finite_numbers: bool
+    finite_and_wrong: bool  # somewhere a finite number is wrong, and not only nan or inf in place of one
+    counts: bool  # each result is one whole number
     nonfinite: bool  # nan or inf where a finite number is right
     in_type_only: bool  # ones and zeros for True and False
     order: list[
         int
     ]  # the numbers of the cases, wrong ones with results first: most explanations are out after one
+
+
+def is_count(outcome: Outcome) -> bool:
+    """Whether a result is one whole number."""
+    return [(one.dtype.kind, one.ndim) for one in outcome.arrays] in ([("i", 0)], [("u", 0)])
 
 
 class Cases:
@@ -50,6 +57,8 @@ class Cases:
             changes_arguments=any(got.changed for got in outcomes),
             tells=self.tell(outcomes),
             tells_in_finite_numbers=self.tell(outcomes, finite=True),
+            finite_and_wrong=self.finite_and_wrong(outcomes),
+            counts=all(is_count(want) for want in self.expected),
             nonfinite=any(got.kind != "error" and want.finite and not got.finite for got, want in pairs),
             in_type_only=differ_in_type_only(pairs),
             order=sorted(range(len(wrong)), key=lambda i: not (wrong[i] and ran[i])),
@@ -63,6 +72,20 @@ class Cases:
     def agree(self, ours: Sequence[Outcome], theirs: Sequence[Outcome]) -> bool:
         """Whether two functions do the same on every case."""
         return not any(self.differing(ours, theirs))
+
+    def finite_and_wrong(self, outcomes: Sequence[Outcome]) -> bool:
+        """Whether there is a finite number that is wrong, or a result of a wrong shape."""
+        for got, want, limits in zip(outcomes, self.expected, self.tolerances, strict=True):
+            if got.kind != want.kind or [one.shape for one in got.arrays] != [
+                one.shape for one in want.arrays
+            ]:
+                if got.kind != "error":
+                    return True
+                continue
+            for one, right in zip(got.arrays, want.arrays, strict=True):
+                if not same_type(one, right) or (np.isfinite(one) & ~close(one, right, *limits)).any():
+                    return True
+        return False
 
     def tell(self, outcomes: Sequence[Outcome], finite: bool = False) -> bool:
         """Whether these outcomes are wrong in a way that is hardly chance; `finite`: nan and inf tell nothing."""

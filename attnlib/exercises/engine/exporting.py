@@ -1,11 +1,15 @@
 """What leaves Python: the answers as plain data, for a page that checks without it, and the code to start from."""
 
+import re
 from typing import Any
 
 import numpy as np
 
 from attnlib.exercises.engine.model import AnswerExercise, CodeExercise, Exercise
 from attnlib.exercises.engine.registry import exercises
+
+BOOK = "https://attention-executed.github.io/attention-executed/book/"
+ITSELF = r"\bdecimals?\b|\bnearest\b"  # a task with these words says by itself how near a number has to be
 
 
 def exported() -> dict[str, dict[str, Any]]:
@@ -42,6 +46,7 @@ def as_data(one: AnswerExercise) -> dict[str, Any]:
     return texts | {
         "choices": list(one.choices),
         "within": one.within,
+        "whole": one.whole,
         "answer": plain(one.value),
         "mistakes": mistakes,
     }
@@ -55,7 +60,8 @@ def plain(value: Any) -> Any:
 def start_of(one: Exercise) -> str:
     """The task, and the code that an answer starts from."""
     quotes = 'r"""' if "\\" in one.task else '"""'
-    head = f'{quotes}{one.title}\n\n{one.task}\n"""\n\n'
+    page = f"\n\nThe page: {BOOK}{one.page}.html" if re.search(r"\bthe (picture|page)\b", one.task) else ""
+    head = f'{quotes}{one.title}\n\n{one.task}{page}\n"""\n\n'
     if isinstance(one, CodeExercise):
         return f'{head}{one.preamble}\nfrom attnlib.exercises import exercise\n\n\n@exercise("{one.id}")\n{one.stub}'
     choices = "".join(f'# "{choice}"\n' for choice in one.choices) if isinstance(one, AnswerExercise) else ""
@@ -67,5 +73,9 @@ def precision(one: Exercise) -> str:
     """How near a number has to be, as a comment."""
     if not isinstance(one, AnswerExercise) or one.value is None:
         return ""
+    if one.whole:
+        return "# A whole number.\n"
+    if re.search(ITSELF, one.task):
+        return "# A number, as the task says.\n"
     kind = "Numbers" if np.ndim(one.value) else "A number"
     return f"# {kind}, right to {one.within:g}.\n"

@@ -177,6 +177,11 @@ class AnswerExercise(Exercise):
         return None if self.answer is None else self.answer()
 
     @property
+    def whole(self) -> bool:
+        """Whether the answer is a count: `answer()` returns an int."""
+        return isinstance(self.value, int)
+
+    @property
     def model_answer(self) -> str:
         if self.value is None:
             return "There is no single answer here."

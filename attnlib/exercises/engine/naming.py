@@ -3,7 +3,7 @@
 A name is given only where an explanation fits on all cases, in every number and shape. Mistakes written for the
 exercise come first: one, or two together where one alone does not fit. Where several fit and differ, all are named, or
 none if there are many. An answer with no telling numbers (nothing but errors, or one constant everywhere) is never
-named.
+named, and neither is a generated mistake that could only be called by a piece of the solution's code.
 """
 
 import functools
@@ -17,6 +17,7 @@ from attnlib.exercises.engine.explanations import Explanation, Explanations, Nam
 from attnlib.exercises.engine.generator import changed_arguments, changed_results, edited_code
 from attnlib.exercises.engine.generator.generated import Generated
 from attnlib.exercises.engine.generator.rules import FURTHER, RULES
+from attnlib.exercises.engine.generator.words import OF_ALL_NUMBERS, is_usable
 from attnlib.exercises.engine.model import MOST_RIVALS, CodeExercise
 from attnlib.exercises.engine.outcomes import Outcome
 from attnlib.exercises.engine.source_edits import compiled
@@ -34,12 +35,14 @@ class Naming:
     """What is known about the wrong answers of one exercise; each list is made when it is first looked at.
 
     `written` has the mistakes of the exercise's file, alone and in pairs; `generated` what the generator makes of the
-    right answers' code and of their arguments; `of_results` what it makes of the right results; `further` what it makes
-    of the code by edits that are less likely.
+    right answers' code and of their arguments; `of_results` what it makes of the right results; `changes_alone` are
+    arguments as they came in, and what the solution adds to them; `further` what it makes of the code by edits that are
+    less likely.
     """
 
-    def __init__(self, exercise: CodeExercise) -> None:
-        self.exercise, self.cases = exercise, cases_of(exercise)
+    def __init__(self, exercise: CodeExercise, every_name: bool = False) -> None:
+        """`every_name`: also those that a learner cannot use."""
+        self.exercise, self.cases, self.every_name = exercise, cases_of(exercise), every_name
         self.names = list(inspect.signature(exercise.solution).parameters)
 
     def __repr__(self) -> str:
@@ -81,6 +84,14 @@ class Naming:
         made = changed_results.generated(self.exercise.solution, self.names, self.exercise.returns, count)
         return self.explanations(made)
 
+    @functools.cached_property
+    def changes_alone(self) -> Explanations:
+        """Arguments as they came in, and what the solution adds to them."""
+        one = self.exercise
+        return self.explanations(
+            changed_results.the_change_alone(one.solution, self.names, one.returns, one.task)
+        )
+
     def explanations(self, made: Iterable[Generated]) -> Explanations:
         listed = [Explanation((one,), one.function, self.cases, one.weak) for one in made]
         return Explanations(self.cases, listed)
@@ -93,9 +104,9 @@ class Naming:
         alone = [one for one in fits if len(one.mistakes) == 1]
         # A generated mistake shows itself in finite numbers.
         if not alone and answer.tells_in_finite_numbers and not answer.right:
-            rivals = self.generated_that_fit(answer, further=not fits)
-            if rivals:
-                return either(rivals)
+            cause = either(self.generated_that_fit(answer, further=not fits))
+            if cause.mistakes:
+                return cause
         left = smallest(fits, answer.outcomes)
         if len(left) > 1 and all(len(one.mistakes) == 1 for one in left):
             return either(tuple(one.mistakes[0] for one in left))
@@ -121,18 +132,29 @@ class Naming:
 
     def generated_that_fit(self, answer: Compared, further: bool) -> tuple[Generated, ...]:
         """The generated mistakes that explain an answer, from the first list that has any; `further` is one of them."""
-        lists = ("of_results",) if answer.in_type_only else ("generated", "of_results", "further")
+        lists = ("changes_alone", "generated", "of_results", "further")
+        lists = ("of_results",) if answer.in_type_only else lists
         for name in lists:
-            if name == "further" and not further:
+            if name == "further" and not further or name == "of_results" and not answer.finite_and_wrong:
                 continue
             fits = getattr(self, name).fitting(answer.outcomes, answer.order)
             fits = self.fitting_everywhere(fits, answer) or fits
-            fits = [
-                one for one in fits if not (one.weak and answer.nonfinite)
-            ]  # "off by one" explains no nan
+            # "Off by one" explains no nan.
+            fits = [one for one in fits if not (one.weak and answer.nonfinite)]
+            fits = [one for one in fits if self.can_be_used(one.mistakes[0].name, answer)]
             if fits:
                 return strongest(fits)
         return ()
+
+    def can_be_used(self, name: str, answer: Compared) -> bool:
+        """Whether a generated name tells a learner something: no piece of the solution's code, and no chance.
+
+        Where only nan is wrong, an edit of one letter gives the same nan by chance, and so it is with counts.
+        """
+        by_chance = ("`" in name and not answer.finite_and_wrong) or (
+            answer.counts and OF_ALL_NUMBERS.search(name)
+        )
+        return not by_chance and (self.every_name or is_usable(name))
 
 
 def either(rivals: tuple[Named, ...]) -> Cause:

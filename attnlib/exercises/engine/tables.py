@@ -68,12 +68,15 @@ def start(index: int, length: int, most: int) -> int:
 
 
 def number(x: object, digits: int = 4) -> str:
-    """A number in at most so many digits; whole floats keep no trailing zeros.
+    """A number in at most so many digits; whole floats keep no trailing zeros, and zero has no sign.
 
-    >>> number(np.float64(0.123456)), number(np.int64(3)), number(np.float64("nan")), number(True)
-    ('0.1235', '3', 'nan', 'True')
+    >>> number(np.float64(0.123456)), number(np.int64(3)), number(np.float64("nan")), number(True), number(-0.0)
+    ('0.1235', '3', 'nan', 'True', '0')
     """
-    return str(x) if isinstance(x, bool | np.bool_) else f"{x:.{digits}g}"
+    if isinstance(x, bool | np.bool_):
+        return str(x)
+    text = f"{x:.{digits}g}"
+    return "0" if text == "-0" else text
 
 
 def block(matrix: np.ndarray, marked: tuple[int, int] | None) -> list[str]:

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from attnlib.exercises.engine import derived_cases
 from attnlib.exercises.engine.attempts import has_blank_left
 from attnlib.exercises.engine.cases import cases_of
@@ -14,6 +16,7 @@ from attnlib.exercises.engine.comparing import (
     DTYPE,
     ERROR,
     NONFINITE,
+    SHAPE,
     VALUE,
     Trouble,
     trouble,
@@ -26,6 +29,11 @@ from attnlib.exercises.engine.running import Ran
 
 IN_PLACE = "input changed in place"
 OUT_OF_RANGE = "out of the range of floats"
+EMPTY_ROWS = "nan where a mask leaves nothing"
+NOTHING_IS_LEFT = (
+    "the mask hides everything from these rows, and elsewhere your numbers are right. The largest of no scores is "
+    "minus infinity: -inf - (-inf) is nan, and so is 0 / 0."
+)
 LEFT_THE_FLOATS = (
     "on the other cases your numbers are right. Here an exponential overflowed, or something became zero and was then "
     "divided by or put into a logarithm, or your code put an infinity there itself."
@@ -33,6 +41,11 @@ LEFT_THE_FLOATS = (
 NEAR = (
     "All your numbers are near the right ones and not equal to them. A difference quotient does that, a small number "
     "added somewhere, rounding, or numbers of few digits."
+)
+LEADING = "only without leading axes"
+FROM_THE_RIGHT = (
+    "your function is right where the arrays have no further axes in front, and fails where they have. Count axes from "
+    "the right, as in `axis=-1`, `x.shape[-2]` or `x[..., :, None, :]`."
 )
 MOST_PRINTED = 10
 
@@ -65,6 +78,9 @@ def judged(exercise: CodeExercise, function: Any, evidence: Evidence, cause: Cau
         return passed(exercise, evidence)
     if not failures:
         return result(exercise.id, "wrong", *remarks(exercise, function, evidence, cause, failures))
+    empty_rows = all(only_empty_rows(failure) for failure in failures)
+    if empty_rows and not set(cause.mistakes) & set(exercise.mistakes):
+        cause = Cause()  # the fact says more than a generated name
     first = failures[0]
     stage, figure = first.trouble.stage, first.trouble.figure
     parts = [
@@ -74,12 +90,55 @@ def judged(exercise: CodeExercise, function: Any, evidence: Evidence, cause: Cau
     ]
     named = [mistake.name for mistake in cause.mistakes] or [IN_PLACE] * (stage == CHANGED)
     right = len(evidence.outcomes) - len(failures)
+    if not named and empty_rows:
+        named = [EMPTY_ROWS]
+        parts.insert(-1, f"**{EMPTY_ROWS}**: {NOTHING_IS_LEFT}")
     if not named and right and all(failure.trouble.stage == NONFINITE for failure in failures):
         named = [OUT_OF_RANGE]
         parts.insert(-1, f"**{OUT_OF_RANGE}**: {LEFT_THE_FLOATS}")
+    elif not named and fails_with_more_axes(exercise, failures):
+        named = [LEADING]
+        parts.insert(-1, f"**{LEADING}**: {FROM_THE_RIGHT}")
     status = "error" if stage == ERROR else "wrong"
     case = copy.deepcopy(first.arguments)
     return result(exercise.id, status, *parts, named=named, figure=figure, case=case)
+
+
+def only_empty_rows(failure: Failure) -> bool:
+    """Whether numbers are lost in exactly the rows from which a mask among the arguments hides everything."""
+    figure = failure.trouble.figure
+    if failure.trouble.stage != NONFINITE or figure is None or not figure.differs.ndim:
+        return False
+    lost, left = np.asarray(figure.differs.any(axis=-1)), ~figure.differs
+    if not np.allclose(figure.yours[left], figure.expected[left], equal_nan=True):
+        return False
+    masks = (np.asarray(one) for one in failure.arguments if str(getattr(one, "dtype", "")).endswith("bool"))
+    return any(empty_rows_are(mask, lost) for mask in masks if mask.ndim)
+
+
+def empty_rows_are(mask: np.ndarray, lost: np.ndarray) -> bool:
+    empty = ~mask.any(axis=-1)
+    try:
+        return bool((np.broadcast_to(empty, lost.shape) == lost).all())
+    except ValueError:  # of another shape
+        return False
+
+
+def fails_with_more_axes(exercise: CodeExercise, failures: list[Failure]) -> bool:
+    """Whether it fails just where arguments have more axes than in other cases: by an error, or by a wrong shape."""
+    axes = {label: axes_of(arguments) for label, arguments in cases_of(exercise).labelled.items()}
+    fewest = tuple(map(min, zip(*axes.values(), strict=True)))
+    arrays = [
+        i for i, count in enumerate(fewest) if count
+    ]  # what is no array in some case has no axes to count
+    more = {label for label, one in axes.items() if any(one[i] > fewest[i] for i in arrays)}
+    stages = {failure.trouble.stage for failure in failures}
+    fails = stages <= {ERROR, SHAPE, VALUE} and stages != {VALUE}
+    return fails and bool(more) and more == {failure.label for failure in failures}
+
+
+def axes_of(arguments: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple(len(getattr(one, "shape", ())) for one in arguments)
 
 
 def failures_of(exercise: CodeExercise, evidence: Evidence) -> list[Failure]:

@@ -2,9 +2,9 @@ r"""Gradients through the additive score
 
 write · ★★★ · 25 min · 01-foundations/10-scores-backwards · after foundations.additive-scores
 
-The scores are $s_{ij} = v^\top \tanh(W_q^\top q_i + W_k^\top k_j)$ for all pairs, and dS is the gradient of
-a loss by them. Return dQ, dK, dW_q, dW_k and dv. Q is (..., m, d_q), K is (..., n, d_k), W_q is (d_q, d_a),
-W_k is (d_k, d_a), v is (d_a,), dS is (..., m, n), where the dots are a batch.
+The scores are $s_{ij} = v^\top \tanh(W_q^\top q_i + W_k^\top k_j)$ for all pairs, and dS is the gradient of a loss with
+respect to them. Return dQ, dK, dW_q, dW_k and dv. Q is (..., m, d_q), K is (..., n, d_k), W_q is (d_q, d_a), W_k is
+(d_k, d_a), v is (d_a,), dS is (..., m, n), where the dots are a batch.
 
 1. A query takes part in the scores of all keys. What happens to the gradients that come back from all of
    them?

@@ -3,7 +3,7 @@ r"""The best baseline is not the mean reward
 prove · ★★★ · 20 min · 01-foundations/6-hard-sparse-local
 
 A key $i$ is drawn with probability $p_i$, and $g_i = (R_i - b)\,u_i$ estimates the gradient, where $u_i =
-e_i - p$ is the derivative of $\ln p_i$ by the scores. Prove that $b$ does not change the mean of $g$, and
+e_i - p$ is the derivative of $\ln p_i$ with respect to the scores. Prove that $b$ does not change the mean of $g$, and
 find the $b$ for which the variance, summed over the entries of $g$, is smallest.
 
 1. What is the mean of e_i, if i is drawn with probability p_i?

@@ -2,12 +2,12 @@
 
 write · ★★★ · 20 min · 01-foundations/10-scores-backwards · after foundations.cosine-scores
 
-The scores are the cosines of all queries with all keys, and dS (..., m, n) is the gradient of a loss by
+The scores are the cosines of all queries with all keys, and dS (..., m, n) is the gradient of a loss with respect to
 them. Return dQ and dK. Q is (..., m, d_k), K is (..., n, d_k).
 
 1. Making a query longer changes no cosine. What follows for the direction of its gradient?
 2. First go back through the dot products of unit vectors, then through the division by the length.
-3. Take the gradient by the unit vector, subtract from it the part that lies along the unit vector (their
+3. Take the gradient with respect to the unit vector, subtract from it the part that lies along the unit vector (their
    dot product times the unit vector), and divide what is left by the length. The keys' side uses dS
    transposed.
 

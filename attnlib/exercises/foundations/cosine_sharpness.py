@@ -1,4 +1,4 @@
-"""How loud must a cosine be?
+"""By how much must a cosine be multiplied?
 
 predict · ★★ · 6 min · 01-foundations/5-scoring-functions
 

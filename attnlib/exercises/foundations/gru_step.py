@@ -75,6 +75,9 @@ MISTAKES = (
     Mistake("the sign in the sigmoids", "The gates are closed where they should be open: the sign inside the "
         "exponential is turned.", {"np.exp(-(": "np.exp(+("}),
     Mistake("the biases are left out", "b_x and b_h have no part in the result.", {"+ b_x": "", "+ b_h": ""}),
+    Mistake("b_h outside of the reset", "The candidate's block of b_h was added after r. It belongs to c_g, what comes "
+        "from the state, so r acts on it, too.",
+        {"x_g + r * h_g": "x_g + r * (h_g - np.split(b_h, 3)[2]) + np.split(b_h, 3)[2]"}),
     Mistake("b_h is left out", "The state's bias has no part in the result.", {"+ b_h": ""}),
     Mistake("the old state is not kept", "Only the candidate's share is in the result; z times the old state has to "
         "be added.", {"+ z * h": ""}),

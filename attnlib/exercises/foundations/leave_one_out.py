@@ -24,7 +24,7 @@ from attnlib.exercises.engine.model import Mistake
 
 
 def leave_one_out(x, y, h):
-    """Mean squared error when each y is predicted from the others, by a Gaussian of their distance in x."""
+    """Mean squared error when each y is predicted from the others, weighted by a Gaussian of their distance in x."""
     S = -((x[:, None] - x) ** 2) / (2 * h**2)
     np.fill_diagonal(S, -math.inf)
     G = np.exp(S - S.max(axis=1, keepdims=True))

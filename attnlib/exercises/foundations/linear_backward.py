@@ -7,10 +7,10 @@ by Y, return those by X, W and b, in this order. One W serves all vectors of X, 
 there are.
 
 1. Which shape must each gradient have? Which products of dY with X or W have that shape?
-2. The gradient by X is a product with W turned round. W and b served every vector: what has to be done over
-   all of them?
-3. Put all leading axes into one with `reshape`. Then W gets the transposed inputs times dY, b gets the sum
-   of dY over all rows, and X gets dY times the transposed W.
+2. The gradient with respect to X is a product with W turned round. W and b served every vector: what has to be done
+   over all of them?
+3. Put all leading axes into one with `reshape`. Then W gets the transposed inputs times dY, b gets the sum of dY over
+   all rows, and X gets dY times the transposed W.
 
 What is used many times collects from every use: that is the sum over tokens and over the batch. A mean
 would make the gradient depend on how many tokens a text has.
@@ -22,7 +22,7 @@ from attnlib.exercises.engine.model import Mistake
 
 
 def linear_backward(dY, X, W):
-    """The gradients by X, W and the bias b of Y = X W + b, from the gradient dY."""
+    """The gradients with respect to X, W and the bias b of Y = X W + b, from the gradient dY."""
     rows = X.reshape(-1, X.shape[-1])
     d_rows = dY.reshape(-1, dY.shape[-1])
     dX = dY @ W.T
@@ -78,7 +78,8 @@ MISTAKES = (
         {"rows.T @ d_rows": "rows.T @ d_rows / X.dtype.type(len(rows))"}),
     Mistake("db summed over the outputs", "b has one entry for each output: sum over the vectors and keep the outputs.",
         {"d_rows.sum(axis=0)": "d_rows.sum(axis=1)"}),
-    Mistake("dX is multiplied with X", "Y is linear in X, so its derivative by X is W alone, whatever X is.",
+    Mistake("dX is multiplied with X", "Y is linear in X, so its derivative with respect to X is W alone, "
+        "whatever X is.",
         {"dY @ W.T": "(dY @ W.T) * X"}),
     Mistake("all axes turned around", "X was laid out anew after `.T` had turned all its axes around, so tokens and "
         "sequences got mixed.", {"rows.T @ d_rows": "X.T.reshape(X.shape[-1], -1) @ d_rows"}),

@@ -4,7 +4,7 @@ prove · ★ · 10 min · 01-foundations/2-the-attention-function · after found
 
 In softmax attention a query has the score $\beta$ with one key, the right one, and the score 0 with each of the $n - 1
 \ge 2$ other keys. Prove that the right key gets at least half of the weight exactly if $\beta \ge \ln(n - 1)$. How
-much more is needed for a share of $1 - \varepsilon$, with $0 < \varepsilon < 1$?
+much more is needed for a weight of $1 - \varepsilon$, with $0 < \varepsilon < \tfrac12$?
 
 1. What is the softmax weight of the right key, as a function of the one number β?
 2. Divide above and below the fraction line by the exponential of β, and see in which direction the weight

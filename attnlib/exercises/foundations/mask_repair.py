@@ -3,7 +3,7 @@
 repair · ★★ · 8 min · 01-foundations/2-the-attention-function · after foundations.attention-loops
 
 This function should average the values V over the keys where `mask` is True, with softmax weights of the
-scores S; a query that may look nowhere gets zeros. It has two bugs in how it uses the mask; repair both.
+scores S; a query that may attend to no key gets zeros. It has two bugs in how it uses the mask; repair both.
 
 1. Print the weights that meet the values. Which keys are read, and what does each row sum to?
 2. One bug is about what True means; the other is about where in the function the mask acts.

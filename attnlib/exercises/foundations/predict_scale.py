@@ -2,8 +2,9 @@
 
 predict · ★ · 4 min · 01-foundations/4-softmax-and-scale
 
-A query has 256 numbers, each +1 or -1 by the toss of a coin. Of the 256 numbers of a key about three in four are zero,
-and the others are +1 or -1; all are drawn independently. What is the standard deviation of their dot product?
+A query has 256 numbers, each +1 or -1 by the toss of a coin. Each of the 256 numbers of a key is zero with
+probability 3/4, and otherwise +1 or -1; all are drawn independently. What is the standard deviation of their dot
+product?
 
 1. A dot product is a sum of 256 products. How often is one of them not zero, and what is its square then?
 2. So what is the variance of one product? Variances of independent terms add up.

@@ -4,10 +4,10 @@ write · ★★ · 15 min · 01-foundations/6-hard-sparse-local · after foundat
 foundations.softmax-jacobian
 
 One key was drawn from the softmax of each row of S (..., n): `index` (...) is its index, `reward` (...) the reward
-that followed. Return the score-function estimate (..., n) of the gradient of the mean reward by the scores, with
-`baseline`, one number, taken from each reward.
+that followed. `baseline` is one number. Return the REINFORCE estimate (..., n) of the gradient of the mean reward with
+respect to the scores.
 
-1. What is the derivative of ln p_i by each of the scores, if p is their softmax?
+1. What is the derivative of ln p_i with respect to each of the scores, if p is their softmax?
 2. ln p_i is s_i minus the log-sum-exp of the row. The first part gives a one at the drawn key; what does
    the second give at every key?
 3. A one-hot row for the drawn key, minus the softmax of the row; all of it times how much the reward
@@ -85,14 +85,13 @@ MISTAKES = (
     Mistake("weighted by the probability once more", "The draw already takes key i with probability p_i. Weighting by "
         "p_i again counts it twice: this is the derivative of p, and ln p was needed.",
         {"(reward - baseline)[..., None]": "((reward - baseline)[..., None] * (hit * P).sum(-1, keepdims=True))"}),
-    Mistake("derivative by the weights", "1/p at the drawn key is the derivative of ln p by the weights. The scores "
+    Mistake("derivative with respect to the weights",
+        "1/p at the drawn key is the derivative of ln p with respect to the weights. The scores "
         "lie before the softmax.", {"(hit - P)": "(hit / np.maximum(P, 1e-300))"}),
     Mistake("averaged over the draws", "Each draw has its own estimate; here the first axis was averaged away and all "
         "got the same.",
         lambda S, index, reward, baseline: np.broadcast_to( reinforce_gradient(S, index, reward,
             baseline).mean(axis=0), S.shape ).copy()),
-    Mistake("no maximum subtracted", "exp(800) is larger than the largest float, so it becomes inf, and inf / inf is "
-        "nan.", {"S - S.max(axis=-1, keepdims=True)": "S"}),
     Mistake("rewards changed in place", "The numbers are right, but the caller's rewards are now smaller by the "
         "baseline. Make a new array.", {"return (reward - baseline)": "reward -= baseline\n    return reward"}),
 )  # fmt: skip

@@ -2,8 +2,8 @@
 
 write · ★★ · 15 min · 01-foundations/8-temperature · after foundations.softmax
 
-Given the weights P of a softmax over the last axis and the gradient dP of a loss by P, return the gradient
-by the scores. No matrix larger than P is needed.
+Given the weights P of a softmax over the last axis and the gradient dP of a loss with respect to P, return the gradient
+with respect to the scores. No matrix larger than P is needed.
 
 1. The Jacobian of one row is diag(p) minus the outer product of p with itself. What does it do to a vector?
 2. diag(p) multiplies entry by entry; the outer product needs one number for each row, a weighted sum of dP.

@@ -5,7 +5,8 @@ write · ★★ · 10 min · 01-foundations/8-temperature · after foundations.s
 p is one row of softmax weights. Write the matrix of derivatives ∂p_i / ∂s_j, row i for weight i.
 
 1. If one score rises, what happens to its own weight, and what to all the others?
-2. The derivative of p_i by its own score is p_i (1 - p_i); by another score s_j it is -p_i p_j.
+2. The derivative of p_i with respect to its own score is p_i (1 - p_i); with respect to another
+   score s_j it is -p_i p_j.
 3. Put p on the diagonal and subtract all products p_i p_j, those on the diagonal too.
 
 Each row sums to zero: weights can only be moved, not made.
@@ -18,7 +19,7 @@ from attnlib.exercises.kit.drawing import weights
 
 
 def softmax_jacobian(p):
-    """The matrix of derivatives of each weight in p by each score; p is one row of weights."""
+    """The matrix of derivatives of each weight in p with respect to each score; p is one row of weights."""
     return np.diag(p) - np.outer(p, p)
 
 

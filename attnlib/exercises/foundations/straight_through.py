@@ -3,15 +3,15 @@
 write · ★★★ · 15 min · 01-foundations/6-hard-sparse-local · after foundations.softmax-backward
 
 In PyTorch: key `index` (..., m) was drawn for each query from the softmax of S (..., m, n). Return the
-drawn rows of V (..., n, d_v), and the gradient by S for the output gradient dO (..., m, d_v) as if the
-softmax weights had multiplied V. Let autograd compute it, through one array of weights that is one-hot
-forwards.
+drawn rows of V (..., n, d_v), and the straight-through gradient of S. The gradient of the output is dO
+(..., m, d_v). Let autograd compute it: build weights whose values are one-hot and whose gradient is that of
+the softmax.
 
 1. `detach()` gives the same numbers as a constant, with no way back. Which sum of a constant and P has the
    numbers of the constant and the derivative of P?
-2. Add to the one-hot rows something whose value is zero and whose derivative by P is one.
+2. Add to the one-hot rows something whose value is zero and whose derivative with respect to P is one.
 3. One-hot rows, plus the softmax weights, minus a detached copy of the same weights; multiply that with V,
-   and ask `torch.autograd.grad` for the derivative by a copy of S that requires it.
+   and ask `torch.autograd.grad` for the derivative with respect to a copy of S that requires it.
 
 P - P.detach() is zero in numbers, but only its first half has a derivative. In NumPy you would write the
 two directions as two functions; in PyTorch one line of the forward decides what the backward sees. If the
@@ -25,7 +25,7 @@ from attnlib.exercises.kit.lazy import torch
 
 
 def straight_through(S, V, index, dO):
-    """The drawn values, and the gradient by the scores as if the weights themselves had been used."""
+    """The drawn values, and the gradient with respect to the scores as if the weights had been used."""
     S = S.detach().requires_grad_()
     P = S.softmax(dim=-1)
     hit = torch.nn.functional.one_hot(index, P.shape[-1]).to(P.dtype)
@@ -82,7 +82,7 @@ MISTAKES = (
     Mistake("the largest weight, not the draw", "The key of the largest weight was taken; `index` is the key that was "
         "drawn.", {"one_hot(index,": "one_hot(P.argmax(dim=-1),"}),
     Mistake("the softmax is missing in the backward pass",
-        "This is the gradient by the weights; the scores lie before the "
+        "This is the gradient with respect to the weights; the scores lie before the "
         "softmax.",
         {"grad(O, S, dO)": "grad(O, P, dO)"}, {"P = S.softmax(dim=-1)": "P = S * 1"}),
 )  # fmt: skip

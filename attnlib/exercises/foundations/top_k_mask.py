@@ -2,8 +2,8 @@
 
 write · ★★ · 10 min · 01-foundations/6-hard-sparse-local
 
-Return a boolean mask, as large as S (..., n), that is True at the k largest scores of each row: at exactly
-k, also where scores are equal. Of equal scores the first ones count.
+Return a boolean mask, as large as S (..., n), with exactly k True in each row, at the k largest scores. Of
+equal scores the first ones count.
 
 1. Comparing with the k-th largest score is short. How many are kept if three scores are equal to it?
 2. Sort the positions of the scores, not the scores; a stable sort leaves equal ones in their order.

@@ -14,11 +14,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from attnlib.exercises.engine.cases import cases_of
 from attnlib.exercises.engine.explanations import Named
-from attnlib.exercises.engine.generator.words import is_specific
+from attnlib.exercises.engine.generator.words import is_specific, is_usable
 from attnlib.exercises.engine.model import CodeExercise, Mistake
-from attnlib.exercises.engine.naming import naming_of
+from attnlib.exercises.engine.naming import Naming
 from attnlib.exercises.engine.outcomes import adapted, observe
 from attnlib.exercises.engine.registry import exercises, find
 
@@ -26,9 +25,10 @@ from attnlib.exercises.engine.registry import exercises, find
 def superfluous(exercise: CodeExercise) -> Iterator[tuple[Mistake, tuple[Named, ...]]]:
     """Written mistakes all of whose forms get one specific name without them, each with what the generator says."""
     bare = dataclasses.replace(exercise, mistakes=(), given=())
+    naming = Naming(bare, every_name=True)
     found: dict[Mistake, dict[str, Named]] = {}
     for mistake in exercise.mistakes:
-        named = [generated(exercise, bare, form) for form in mistake.forms]
+        named = [generated(exercise, naming, form) for form in mistake.forms]
         if mistake.name not in exercise.given and all(named):
             found[mistake] = {one.name: one for one in named if one}
     times = Counter(name for names in found.values() for name in names)
@@ -37,18 +37,22 @@ def superfluous(exercise: CodeExercise) -> Iterator[tuple[Mistake, tuple[Named, 
             yield mistake, tuple(names.values())
 
 
-def generated(exercise: CodeExercise, bare: CodeExercise, form: object) -> Named | None:
+def generated(exercise: CodeExercise, naming: Naming, form: object) -> Named | None:
     """The one generated mistake that explains a form of a written one; None where there is none, or several."""
     function = exercise.with_mistakes(form)
     if function is None:
         return None
-    cases = cases_of(bare)
+    cases = naming.cases
     outcomes = [
         adapted(observe(function, some), want)
         for some, want in zip(cases.arguments, cases.expected, strict=True)
     ]
-    found = naming_of(bare).explain(cases.compared(outcomes)).mistakes
-    return found[0] if len(found) == 1 and is_specific(found[0].name) else None
+    found = naming.explain(cases.compared(outcomes)).mistakes
+    return found[0] if len(found) == 1 and says_enough(found[0].name) else None
+
+
+def says_enough(name: str) -> bool:
+    return is_specific(name) and is_usable(name)
 
 
 def main() -> int:

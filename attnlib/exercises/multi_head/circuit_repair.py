@@ -76,8 +76,12 @@ MISTAKES = (
         {"before[j] == tokens[i]": "tokens[j] == tokens[i]"}),
     Mistake("the earliest occurrence", "It fetched from after the earliest occurrence. The latest is wanted.",
         {"places[-1]": "places[0]"}),
+    Mistake("wraps around", "The first position has no token before it. Here the last one of the text stands there, as "
+        "`np.roll` puts it.", {"before[1:] = tokens[:-1]": "before[:] = np.roll(tokens, 1)"}),
     Mistake("not at its own position", "If a token stands twice in a row, the position after the first is the "
         "second itself.", {"range(i + 1)": "range(i)"}),
+    Mistake("looks ahead", "It fetched from a later occurrence. A position may attend to itself and to what came "
+        "before it.", {"range(i + 1)": "range(n)"}),
     Mistake("one position too far", "It fetched from the position after the one that was found.",
         {"tokens[places[-1]]": "tokens[min(places[-1] + 1, n - 1)]"}),
 )  # fmt: skip

@@ -2,10 +2,10 @@
 
 repair · ★★ · 12 min · 03-multi-head/3-memory
 
-Under a mask a query may find nothing to look at in a whole tile. Then its λ there is minus infinity, and its
-output zeros. `join` should join tiles a and b for m queries, with λ (m, 1) and outputs (m, d_v): a tile without
-any key counts nothing, and a query that found nothing in either has λ minus infinity and zeros. It is wrong for
-some queries. Repair it.
+A mask may hide all keys of a tile from a query. Then the tile has, for this query, λ = minus infinity and an output
+of zeros. `join` should join tiles a and b for m queries, with λ (m, 1) and outputs (m, d_v): a tile without any key
+counts nothing, and a query without a key in both tiles gets λ = minus infinity and zeros. It is wrong for some
+queries. Repair it.
 
 1. Try it by hand: λ = -inf on both sides. What is -inf minus -inf?
 2. Which factor should an empty tile have? And what is the least change that gives it?
@@ -45,6 +45,12 @@ def cleaned(lam_a, O_a, lam_b, O_b):
     return lam, np.nan_to_num(share_a) * O_a + np.nan_to_num(share_b) * O_b
 
 
+def not_divided(lam_a, O_a, lam_b, O_b):
+    top = np.maximum(lam_a, lam_b)
+    top = np.where(np.isneginf(top), 0.0, top)
+    return np.logaddexp(lam_a, lam_b), np.exp(lam_a - top) * O_a + np.exp(lam_b - top) * O_b
+
+
 def cases(rng):
     def tiles(m, d_v, empty_a=(), empty_b=(), shift=0.0):
         parts = []
@@ -70,16 +76,32 @@ VARIANTS = (by_maximum, cleaned)
 MISTAKES = (
     Mistake("nothing from nothing", "Where both tiles are empty, minus infinity was taken from minus infinity: that "
         "is nan. It should be zeros.", {"base = np.where(np.isneginf(lam), 0, lam)": "base = lam"}),
-    Mistake("an empty query gets a mean", "Where both tiles are empty, the outputs are zeros and λ stays minus "
-        "infinity; a number that is merely low looks like a key with a low score.",
-        {"lam = np.logaddexp(lam_a, lam_b)": "lam = np.maximum(np.logaddexp(lam_a, lam_b), -1e9)"}),
+    Mistake("a finite λ where both tiles are empty", "Where both tiles are empty, λ stays minus infinity. A number, "
+        "however low, counts like the score of a key when the next tile is joined.",
+        {"lam = np.logaddexp(lam_a, lam_b)": "lam = np.maximum(np.logaddexp(lam_a, lam_b), -1e9)"},
+        {"lam = np.logaddexp(lam_a, lam_b)": "lam = np.maximum(np.logaddexp(lam_a, lam_b), -1e30)"},
+        {"lam = np.logaddexp(lam_a, lam_b)": "lam = np.nan_to_num(np.logaddexp(lam_a, lam_b))"},
+        {"return lam, O": "return base, O"}),
+    Mistake("one empty tile is enough", "Zero was subtracted where one tile is empty. Where the other one has keys, "
+        "the joined λ is finite and has to be subtracted.",
+        {"np.isneginf(lam)": "np.isneginf(lam_a)"}, {"np.isneginf(lam)": "np.isneginf(lam_b)"},
+        {"np.isneginf(lam)": "np.isneginf(np.minimum(lam_a, lam_b))"}),
+    Mistake("not divided by the sum", "The factors were made with the larger λ and do not sum to one. Divide by their "
+        "sum, or make them with the joined λ.", not_divided),
     Mistake("the exponentials overflow", "The factors are exp(λ_a - λ); without the common λ large scores overflow.",
         {"O = np.exp(lam_a - base) * O_a + np.exp(lam_b - base) * O_b":
              "O = (np.exp(lam_a) * O_a + np.exp(lam_b) * O_b) / np.exp(base)"}),
     Mistake("the mean of the two", "A tile counts as much as its exponentials sum up to.",
         {"O = np.exp(lam_a - base) * O_a + np.exp(lam_b - base) * O_b": "O = (O_a + O_b) / 2"}),
+    Mistake("only one tile is rescaled", "One output was added as it is. Each has to be multiplied by its tile's "
+        "share, exp(λ of the tile - λ of both).",
+        {"np.exp(lam_a - base) * O_a": "O_a"}, {"np.exp(lam_b - base) * O_b": "O_b"}),
+    Mistake("nothing is rescaled", "The outputs were added as they are. Each has to be multiplied by its tile's share, "
+        "exp(λ of the tile - λ of both).",
+        {"O = np.exp(lam_a - base) * O_a + np.exp(lam_b - base) * O_b": "O = O_a + O_b"}),
     Mistake("the larger λ alone", "λ is the logarithm of both sums together, not the larger of the two.",
-        {"lam = np.logaddexp(lam_a, lam_b)": "lam = np.maximum(lam_a, lam_b)"}),
+        {"lam = np.logaddexp(lam_a, lam_b)": "lam = np.maximum(lam_a, lam_b)"},
+        {"return lam, O": "return np.maximum(lam_a, lam_b), O"}),
     Mistake("the two factors are exchanged", "Each tile's factor belongs to its own output.",
         {"np.exp(lam_a - base) * O_a + np.exp(lam_b - base) * O_b":
              "np.exp(lam_b - base) * O_a + np.exp(lam_a - base) * O_b"}),

@@ -3,7 +3,7 @@
 write · ★★ · 12 min · 03-multi-head/1-why-several-heads
 
 With its weights held fixed a layer computes the sum over heads of P[k] X M[k], with P (h, n, n) and M (h, d, d_out).
-How many heads of that kind are enough to compute the same map of X exactly? Their tables may hold any numbers. Return
+How many heads of that kind are enough to compute the same map of X exactly? Their P and M may hold any numbers. Return
 that smallest number, which is 0 for a map that is zero.
 
 1. Two heads with the same table P: can one do their work? And two heads with the same matrix M?
@@ -78,6 +78,10 @@ MISTAKES = (
     Mistake("the matrices were counted", "This is how many independent matrices there are. The weights may bring it "
         "down: two heads that attend to the same positions are one.",
         {"table = P.reshape(h, -1).T @ M.reshape(h, -1)": "table = M.reshape(h, -1)"}),
+    Mistake("the smaller of two ranks", "Of the independent tables and the independent matrices there are as many or "
+        "more. Fewer heads are enough where their products cancel.",
+        {"return np.linalg.matrix_rank(table)":
+             "return min(np.linalg.matrix_rank(P.reshape(h, -1)), np.linalg.matrix_rank(M.reshape(h, -1)))"}),
     Mistake("all heads", "That many heads there are. Fewer may do the same.",
         {"return np.linalg.matrix_rank(table)": "return h"}),
     Mistake("the rank of the layer as one matrix", "That is the rank of the map from all numbers of X to all numbers "

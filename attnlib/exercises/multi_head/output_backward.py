@@ -3,12 +3,12 @@
 write · ★★★ · 20 min · 03-multi-head/5-heads-at-work · after multi-head.merge-repair,
 foundations.linear-backward
 
-Y = Concat(heads) W_O. O (h, n, d_v) are the heads, W_O is (h d_v, d), dY (n, d) the gradient by Y. Return
-the gradient by O, (h, n, d_v), and the one by W_O.
+Y = Concat(heads) W_O. O (h, n, d_v) are the heads, W_O is (h d_v, d), dY (n, d) the gradient with respect to Y.
+Return the gradients with respect to O, (h, n, d_v), and to W_O.
 
 1. Forwards: swap, reshape, multiply. In which order are these steps undone?
-2. The linear map first: what are the gradients by its input and by its matrix?
-3. The gradient by the joined heads is (n, h d_v): split it as the queries were split. For W_O you need the
+2. The linear map first: what are the gradients with respect to its input and its matrix?
+3. The gradient with respect to the joined heads is (n, h d_v): split it as the queries were split. For W_O you need the
    joined heads once more.
 
 Reshape and swap have no arithmetic, so their backward is the opposite reshape and swap. Splitting the
@@ -22,7 +22,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def merged_backward(dY, O, W_O):
-    """The gradients by the heads O (h, n, d_v) and by W_O (h d_v, d), where Y is the heads side by side times W_O."""
+    """The gradients with respect to the heads O (h, n, d_v) and W_O (h d_v, d); Y is the joined heads times W_O."""
     h, n, d_v = O.shape
     merged = O.swapaxes(0, 1).reshape(n, h * d_v)
     dW_O = merged.T @ dY
@@ -55,6 +55,6 @@ MISTAKES = (
     Mistake("W_O is not transposed", "Untransposed it runs only where W_O is square.", {"W_O.T": "W_O"}),
     Mistake("the heads are interleaved", "Each head's gradient is a block of neighbouring columns.",
         {".reshape(n, h, d_v).swapaxes(0, 1)": ".reshape(n, d_v, h).transpose(2, 0, 1)"}),
-    Mistake("the mean over the tokens", "The gradient by a matrix sums over the tokens that used it.",
+    Mistake("the mean over the tokens", "The gradient with respect to a matrix sums over the tokens that used it.",
         {"merged.T @ dY": "merged.T @ dY / n"}),
 )  # fmt: skip

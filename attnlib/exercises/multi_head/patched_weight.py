@@ -80,5 +80,6 @@ MISTAKES = (
     Mistake("the weight of the position that was patched", "Return the weight on `target`, wherever the vector was put "
         "back.", {"[target]": "[i]"}),
     Mistake("earlier ones stay", "Start from the changed text each time: what was put back before must be removed.",
-        {"stream = X.copy()": "stream = X if k == i == 0 else stream"}),
+        {"stream = X.copy()": "stream = X if k == i == 0 else stream"},
+        {"stream = X.copy()": "stream = X.copy() if k == i == 0 else stream"}),
 )  # fmt: skip

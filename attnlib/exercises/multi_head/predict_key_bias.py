@@ -2,8 +2,8 @@ r"""A parameter that never learns
 
 predict · ★★ · 4 min · 03-multi-head/5-heads-at-work · after self-attention.zero-sum-proof
 
-A layer has biases for queries, keys, values and output. In exact arithmetic, how large is the gradient of a
-loss by the bias of the keys?
+A layer has biases for queries, keys, values and output. In exact arithmetic, how large is the gradient of a loss with
+respect to the bias of the keys?
 
 1. What does a bias of the keys add to the score of query i and key j?
 2. Does what it adds differ from key to key?

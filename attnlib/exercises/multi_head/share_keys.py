@@ -52,6 +52,8 @@ VARIANTS = (
 )  # fmt: skip
 MISTAKES = (
     Mistake("the tokens were repeated", "The axis of the heads is the third from the end.", {"axis=-3)": "axis=-2)"}),
+    Mistake("each repeated n_heads times", "That many copies of each key head make too many heads. A key head is read "
+        "by the n_heads / n_kv query heads of its group.", {"n_heads // K.shape[-3]": "n_heads"}),
     Mistake("every head reads the first key head", "Each group has its own key head.",
         {"np.repeat(K,": "np.repeat(K[..., :1, :, :] + 0 * K,"}),
     Mistake("divided by the size of the group", "A key is shared, not split: each query head reads it whole.",

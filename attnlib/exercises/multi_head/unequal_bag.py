@@ -3,8 +3,8 @@
 predict · ★ · 4 min · 03-multi-head/1-why-several-heads
 
 A symbol is a one-hot vector of 10 numbers. One head with fixed weights gives 0.6 to the left neighbour and 0.4
-to the right one and returns the weighted mean. A reader may compute anything with this mean and names which symbol
-stood on the left and which on the right. How often are both right, as a number between 0 and 1?
+to the right one and returns the weighted mean. A decoder computes anything it likes from this mean, and must name the
+symbol on the left and the symbol on the right. How often can it get both right, as a number between 0 and 1?
 
 1. Write the mean down for the symbols 3 and 7. Which two numbers are in it, and at which positions?
 2. And for 7 and 3?

@@ -2,10 +2,10 @@
 
 write · ★ · 8 min · 03-multi-head/3-memory
 
-A model reads its token number n. In every `period`-th of its layers (the last of each `period`) it attends to
-everything up to n, in the other layers only to the last `window` tokens, n among them. n_kv_heads heads of d_head
-numbers have keys and values, `bytes_each` bytes a number. The cache holds what token n attends to, its own key and
-value included, and nothing else. `layers` is a multiple of `period`. Return the bytes of the cache.
+A model reads its token number n. Layers `period`, 2 `period`, ... attend to all n tokens, the other layers only to
+the last `window` tokens, token n included. There are n_kv_heads KV heads of d_head numbers, `bytes_each` bytes a
+number. The cache holds the keys and values of the tokens that token n attends to, its own included, and nothing else.
+`layers` is a multiple of `period`. Return the bytes of the cache.
 
 1. How many tokens does a layer with a window have to keep? And if the text is still shorter than the window?
 2. How many layers of each kind are there?
@@ -53,6 +53,9 @@ MISTAKES = (
         {"kept = whole * n + (layers - whole) * min(n, window)": "kept = layers * min(n, window)"}),
     Mistake("all layers see all", "Only one layer in `period` keeps everything; the others forget what is older "
         "than the window.", {"kept = whole * n + (layers - whole) * min(n, window)": "kept = layers * n"}),
+    Mistake("the two kinds exchanged", "Layers `period`, 2 `period`, ... attend to all tokens, and the others have the "
+        "window. Here it is the other way round.",
+        {"whole * n + (layers - whole) * min(n, window)": "whole * min(n, window) + (layers - whole) * n"}),
     Mistake("one layer sees all", "One layer in each `period` sees all, not one in the whole model.",
         {"whole = layers // period": "whole = 1"}),
     Mistake("the number of windows", "One layer in `period` sees all: there are layers / period of them.",

@@ -2,9 +2,9 @@ r"""A number for each distance
 
 write · ★★ · 12 min · 02-self-attention/5-gradients-by-hand
 
-A head adds a learned number to every score that depends on the distance alone, $S_{ij} = \dots + b_{j - i}$: the same
-number for every key at that distance from its query. From the weights P (n, n) and the gradient dP of a loss by them
-return the gradient by b, of 2n - 1 numbers, for j - i = -(n - 1), ..., n - 1.
+A head adds to every score a learned number that depends only on the offset of the key from the query,
+$S_{ij} = \dots + b_{j - i}$. From the weights P (n, n) and the gradient dP of a loss with respect to them return the
+gradient with respect to b, of 2n - 1 numbers, for j - i = -(n - 1), ..., n - 1.
 
 1. In how many scores is one number of b used, and where in the table are they?
 2. First go back through the softmax, row by row. Then add up along each diagonal.
@@ -21,7 +21,7 @@ from attnlib.exercises.kit.drawing import drawn, weights
 
 
 def bias_gradient(P, dP):
-    """(2n - 1): the gradient by a number for each offset key - query."""
+    """(2n - 1): the gradient with respect to a number for each offset key - query."""
     n = len(P)
     dS = P * (dP - (P * dP).sum(axis=1, keepdims=True))
     return np.array([np.trace(dS, offset=o) for o in range(1 - n, n)])

@@ -2,9 +2,9 @@ r"""What two biases leave
 
 write · ★★ · 12 min · 02-self-attention/1-a-sequence-attends-to-itself
 
-Queries and keys have biases here: $Q = X W_Q + b_Q$, $K = X W_K + b_K$. The weights of such a head can be computed
-without them from a matrix and a vector, $P = \operatorname{softmax}(X M X^\top + \mathbf 1 (X u)^\top)$: to the score
-of each pair comes a number of the *key* alone. Return M (d_model, d_model) and u (d_model,), scale included.
+Queries and keys have biases here: $Q = X W_Q + b_Q$, $K = X W_K + b_K$. The weights of such a head can be written
+with one matrix $M$ and one vector $u$: $P = \operatorname{softmax}(X M X^\top + \mathbf 1 (X u)^\top)$. To each score
+a number is added that depends on the *key* alone. Return M (d_model, d_model) and u (d_model,), scale included.
 
 1. Multiply one score out: it has four terms. Which of them depend on the key?
 2. A term that is the same for all keys of a row changes no weight.

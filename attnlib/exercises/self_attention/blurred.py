@@ -2,9 +2,9 @@ r"""Sharp tables, blurred mean
 
 write · ★★ · 12 min · 02-self-attention/6-patterns-and-entropy · after foundations.entropy
 
-A figure shows the mean of one head's tables over many texts, and the mean looks almost even. P (texts, m, n) are the
-tables of weights. Return, for each of the m queries, how much of the entropy of the *mean* row comes from averaging:
-the entropy of the mean row less the mean of the entropies. (Natural logarithms; 0 log 0 counts as 0.)
+A figure shows the mean of one head's attention maps over many texts, and the mean looks almost uniform. P (texts, m, n)
+are the maps. Return, for each of the m queries, how much of the entropy of the *mean* row comes from averaging: the
+entropy of the mean row less the mean of the entropies. (Natural logarithms; 0 log 0 counts as 0.)
 
 1. Two texts, one row: (1, 0) and (0, 1). How sharp is each, how sharp is the mean, and what should come out?
 2. There are two orders: average and then take the entropy, or the other way round.

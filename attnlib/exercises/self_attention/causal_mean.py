@@ -2,9 +2,9 @@
 
 write · ★★ · 10 min · 02-self-attention/3-masks
 
-A programmer takes from each token the mean over all tokens of its sequence, X - X.mean(axis=-2, keepdims=True), before
-a causal stack. The loss improves, and the texts that the model writes get worse: the mean has seen the future. Write
-it without the leak: from each token of X (..., n, d) take the mean over the tokens up to it, itself included.
+A programmer subtracts from each token the mean over all tokens of its sequence, X - X.mean(axis=-2, keepdims=True),
+before a causal stack. The loss improves, and the texts that the model writes get worse. Write it without the leak: from
+each token of X (..., n, d) subtract the mean over the tokens up to it, itself included.
 
 1. Which tokens may the mean at position i contain, and how many are they?
 2. A running sum along the tokens, divided by how many it has added up.

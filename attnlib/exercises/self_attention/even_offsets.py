@@ -3,8 +3,8 @@
 write · ★★ · 10 min · 02-self-attention/6-patterns-and-entropy
 
 A causal head of a trained model puts 0.3 of all its weight on the token before or on itself, and a paper calls it
-local. Make the control: the shares that a head with *even* weights over everything it may see has at the distances
-0, 1, ..., n - 1 (distance: query minus key), in texts of n tokens. They sum to one.
+local. Make the control, a head with *uniform* weights over everything it may see. Return the share of all its weight
+at each distance 0, 1, ..., n - 1 (query position minus key position), in texts of n tokens. The shares sum to one.
 
 1. The query at position i (from 0) sees i + 1 keys. Which weight has each, and how far back do they reach?
 2. At a distance o you find one key for each query from position o on.

@@ -3,7 +3,7 @@
 write · ★ · 10 min · 02-self-attention/1-a-sequence-attends-to-itself
 
 P (n, n) are the weights of a trained head and V (n, d_v) its values; the scores were not kept. Return the outputs
-(n, d_v) that the head would have given if no word, not even word j itself, had been allowed to look at word j.
+(n, d_v) that the head would have given if no word, not even word j itself, had been allowed to attend to word j.
 
 1. The softmax never saw word j. Which of the remaining numbers of a row keep their ratios?
 2. What is left of a row must sum to one again. By what do you divide it?
@@ -20,7 +20,7 @@ from attnlib.exercises.kit.drawing import drawn, weights
 
 
 def without(P, V, j):
-    """Outputs (n, d_v) if no word may look at word j."""
+    """Outputs (n, d_v) if no word may attend to word j."""
     left = np.delete(P, j, axis=1)
     return left / left.sum(axis=1, keepdims=True) @ np.delete(V, j, axis=0)
 
@@ -58,7 +58,7 @@ MISTAKES = (
         {"left / left.sum(axis=1, keepdims=True)": "(left + P[:, [j]] / left.shape[1])"}),
     Mistake("given to the word itself", "The freed weight went to the diagonal. It belongs to all that are left, in "
         "proportion.", lambda P, V, j: (P - np.outer(P[:, j], np.eye(len(P))[j]) + np.diag(P[:, j])) @ V),
-    Mistake("the hidden word's own row", "Row j was struck out of the weights, and all still look at word j.",
+    Mistake("the hidden word's own row", "Row j was struck out of the weights, and all still attend to word j.",
         lambda P, V, j: np.where(np.arange(len(P))[:, None] == j, 0, P @ V)),
     Mistake("nothing was hidden", "These are the outputs with word j in sight.", lambda P, V, j: P @ V),
 )  # fmt: skip

@@ -2,8 +2,8 @@
 
 repair · ★★ · 8 min · 02-self-attention/3-masks
 
-Q is (b, m, d_k), K is (b, n, d_k), and real (b, n) is True for real tokens. Padding should never be read. This
-function runs without an error where m, n and b agree. Repair both bugs.
+Q is (b, m, d_k), K is (b, n, d_k), and real (b, n) is True for real tokens. No query should attend to padding. This
+function runs without an error where m and n agree. Repair both bugs.
 
 1. Change the value of a padded token. Does the output of a real one move?
 2. The scores are (b, m, n). Which axis of the scores does the last axis of `real` belong to, and where must its new

@@ -3,7 +3,8 @@
 write · ★★ · 8 min · 02-self-attention/3-masks
 
 To waste no padding, several texts are packed into one row of n tokens; text (n,) holds for each token the number of
-its text. No token may attend to another text or to a later token. Return the mask (n, n), True where a query may look.
+its text. No token may attend to another text or to a later token. Return the mask (n, n), True where a query may
+attend.
 
 1. Two conditions have to hold at once. Which of them is about positions, and which about texts?
 2. Row i is a query and column j a key: compare the texts of i and of j.
@@ -43,6 +44,15 @@ def by_loops(text):
     return mask
 
 
+def blocks_by_count(text):
+    mask = np.zeros((len(text), len(text)), dtype=bool)
+    start = 0
+    for count in np.bincount(text):
+        mask[start : start + count, start : start + count] = np.tri(count, dtype=bool)
+        start += count
+    return mask
+
+
 VARIANTS = (
     by_loops,
     {"(text[:, None] == text) & np.tri(n, dtype=bool)": "np.tril(np.equal.outer(text, text))"},
@@ -54,6 +64,13 @@ MISTAKES = (
         {"(text[:, None] == text) &": ""}),
     Mistake("texts with smaller numbers are visible", "A token may see its own text alone, whatever the numbers of "
         "the others are.", {"text[:, None] == text": "text[:, None] >= text"}),
+    Mistake("blocks in the order of the numbers", "The number of tokens of each text was counted, and the blocks were "
+        "made in the order of the numbers. These need not ascend, and a text can go on after another.",
+        blocks_by_count),
+    Mistake("each run is a text of its own", "A text that goes on after another one is still the same text: its number "
+        "says so.",
+        {"(text[:, None] == text)":
+             "np.equal.outer(*[np.cumsum(np.diff(text, prepend=text[0]) != 0)] * 2)"}),
     Mistake("it may not see itself", "The diagonal is hidden. A token may look at itself: it has read itself.",
         {"np.tri(n, dtype=bool)": "np.tri(n, k=-1, dtype=bool)"}),
     Mistake("an additive mask", "This mask is to be added to scores. Wanted was a boolean one.",

@@ -2,7 +2,7 @@
 
 write · ★ · 8 min · 02-self-attention/3-masks
 
-Turn a mask into a boolean one where True means "may look". `kind` is "additive" (added to scores, minus
+Turn a mask into a boolean one where True means "may attend". `kind` is "additive" (added to scores, minus
 infinity hides, any other number only biases), "hidden" (True means hidden, as in `nn.MultiheadAttention`)
 or "may look" (already right).
 

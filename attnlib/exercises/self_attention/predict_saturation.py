@@ -2,8 +2,8 @@
 
 predict · ★★ · 4 min · 02-self-attention/8-slopes-and-saturation
 
-A row of weights is sure of one key, with weight 0.99. The derivative of that weight by its own score is p (1 - p). How
-many times smaller is it than at the point where it is largest? Give the nearest whole number.
+A row of weights is sure of one key, with weight 0.99. The derivative of that weight with respect to its own score is p
+(1 - p). How many times smaller is it than at the point where it is largest? Give the nearest whole number.
 
 1. Where is p (1 - p) largest, and how large is it there?
 2. It is largest in the middle between 0 and 1.

@@ -2,8 +2,8 @@
 
 predict · ★★ · 4 min · 02-self-attention/3-masks
 
-Five layers of masked self-attention are stacked. In each of them a token may look at itself and at the two tokens
-before it. How many positions back is the furthest input that an output can depend on?
+Five layers of masked self-attention are stacked. In each of them a token may attend to itself and to the two
+tokens before it. How many positions back is the furthest input that an output can depend on?
 
 1. Through one layer: how far back is the furthest token that is read?
 2. The input two positions back in the second layer has itself read two positions further back in the first.

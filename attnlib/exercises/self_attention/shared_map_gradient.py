@@ -3,7 +3,7 @@
 write · ★★ · 10 min · 02-self-attention/5-gradients-by-hand · after foundations.linear-backward
 
 To save memory a layer makes keys and values with one matrix: Q = X W_Q (n, d), K = V = X W (n, d). From the gradients
-dQ, dK and dV of a loss return the gradients by X (n, d_model) and by W (d_model, d).
+dQ, dK and dV of a loss return its gradients with respect to X (n, d_model) and W (d_model, d).
 
 1. How often is W read in the forward pass, and how often X?
 2. If a number reaches the loss along several paths, add up what arrives on each.
@@ -20,7 +20,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def gradients(dQ, dK, dV, X, W_Q, W):
-    """The gradients by X and by W, which made both keys and values."""
+    """The gradients with respect to X and to W, which made both keys and values."""
     both = dK + dV
     return dQ @ W_Q.T + both @ W.T, X.T @ both
 
@@ -38,7 +38,7 @@ def by_entries(dQ, dK, dV, X, W_Q, W):
     return dX, np.einsum("na,nk->ak", X, dK) + np.einsum("na,nk->ak", X, dV)
 
 
-RETURNS = ("gradient by X", "gradient by W")
+RETURNS = ("gradient with respect to X", "gradient with respect to W")
 VARIANTS = (by_entries, {"X.T @ both": "X.T @ dK + X.T @ dV"})
 MISTAKES = (
     Mistake("W only as the map of the keys", "W made the values, too: what arrives at them also reaches W.",

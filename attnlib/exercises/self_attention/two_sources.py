@@ -3,8 +3,8 @@
 write · ★★ · 10 min · 02-self-attention/1-a-sequence-attends-to-itself
 
 The words of X (m, d_model) are the queries. They attend to two sources, A (n_a, d) and B (n_b, d), at the same time,
-with one set of maps: W_Q (d_model, d_k), W_K (d, d_k), W_V (d, d_v). The weights of each word sum to one over both
-sources together. `softmax(S)` over the last axis is there. Return (m, d_v).
+with one set of projections: W_Q (d_model, d_k), W_K (d, d_k), W_V (d, d_v). The weights of each word sum to one over
+both sources together. `softmax(S)` over the last axis is there. Return (m, d_v).
 
 1. Whose scores compete in one softmax?
 2. For the query of a word, n_a + n_b words are there to be read. Does it matter where they come from?

@@ -2,7 +2,7 @@ r"""Scores compete
 
 prove · ★★ · 12 min · 02-self-attention/5-gradients-by-hand · after self-attention.bias-gradient
 
-Prove that each row of the gradient by the scores sums to zero, for every loss. Conclude that a constant
+Prove that each row of the gradient with respect to the scores sums to zero, for every loss. Conclude that a constant
 added to all keys' scores of a query is never learned, and that a bias of the keys always has the gradient
 zero.
 
@@ -14,8 +14,8 @@ Large models keep this bias for symmetry's sake or drop it. It is the one parame
 never do anything.
 """
 
-PROOF = r"""Let $p$ be a row of weights, $g$ the gradient by them, and $\delta_j = p_j (g_j - \sum_k p_k g_k)$ the
-gradient by the scores.
+PROOF = r"""Let $p$ be a row of weights, $g$ the gradient with respect to them, and
+$\delta_j = p_j (g_j - \sum_k p_k g_k)$ that of the row's scores.
 
 1. $\sum_j \delta_j = \sum_j p_j g_j - (\sum_j p_j)(\sum_k p_k g_k) = \sum_j p_j g_j - \sum_k p_k g_k = 0$, because
    $\sum_j p_j = 1$.

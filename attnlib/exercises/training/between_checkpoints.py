@@ -81,6 +81,8 @@ MISTAKES = (
         "its last layer are in memory, too.", {"+ (k - 1) * entering": ""}),
     Mistake("the first input twice", "The input of a group's first layer is kept by the forward pass already.",
         {"(k - 1) * entering": "k * entering"}),
+    Mistake("the input of one group is forgotten", "The forward pass keeps the input of every group, the first and the "
+        "last among them.", {"layers // k * entering": "(layers // k - 1) * entering"}),
     Mistake("an input for each layer", "Only the input of each group is kept, not that of each layer.",
         {"layers // k * entering": "layers * entering"}),
     Mistake("groups that do not divide", "The groups have k layers each, so k must divide the number of layers.",
@@ -99,6 +101,8 @@ MISTAKES = (
              "k * entering + inside * (layers // k) + (layers // k - 1) * entering"}),
     Mistake("the root of the layers", "That rule holds where nothing is kept inside a layer, and its k need not "
         "divide.", by_the_root),
+    Mistake("groups of one layer are left out", "A group may be a single layer.",
+        {"range(1, layers + 1)": "range(min(2, layers), layers + 1)"}),
     Mistake("all layers in one group are left out", "One group of all layers is a choice, too.",
         {"range(1, layers + 1)": "range(1, max(layers, 2))"}),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """A training loop with two faults
 
-repair · ★★ · 10 min · 05-training/10-when-training-goes-wrong
+repair · ★★ · 10 min · 05-training/11-when-training-goes-wrong
 
 The smallest language model there is: a table T (V, V) whose row v holds the scores of what comes after token v. It is
 trained by plain gradient descent on texts (b, n), where real (b, n) is False at padding. The loss is the mean surprise
@@ -23,7 +23,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def train_table(T, texts, real, steps, rate):
-    """The table behind all steps; T (V, V), texts and real (b, n)."""
+    """The table after all steps; T (V, V), texts and real (b, n)."""
     before, counts = texts[:, :-1], real[:, 1:]
     targets = texts[:, 1:]
     for _ in range(steps):
@@ -108,6 +108,12 @@ MISTAKES = (
         {"* counts[..., None]": "* 1.0"}, {"* counts[..., None]": "* 1.0", "G / counts.sum()": "G / counts.size"}),
     Mistake("padding of the token before", "Whether a pair counts depends on its target, not on the token before it.",
         {"real[:, 1:]": "real[:, :-1]"}),
+    Mistake("wraps around", "The last token has none after it. Here the first token of the text is its target, as "
+        "`np.roll` puts it.",
+        {"before, counts = texts[:, :-1], real[:, 1:]": "before, counts = texts, real",
+         "targets = texts[:, 1:]": "targets = np.roll(texts, -1, axis=1)"},
+        {"before, counts = texts[:, :-1], real[:, 1:]": "before, counts = texts, np.roll(real, -1, axis=1)",
+         "targets = texts[:, 1:]": "targets = np.roll(texts, -1, axis=1)"}),
     Mistake("backwards", "Here the table predicts the token before, not the one after.",
         {"before, counts = texts[:, :-1]": "before, counts = texts[:, 1:]",
          "targets = texts[:, 1:]": "targets = texts[:, :-1]"}),

@@ -1,6 +1,6 @@
 """A calibration error that is too large
 
-repair · ★★ · 8 min · 05-training/9-calibration
+repair · ★★ · 8 min · 05-training/10-calibration
 
 This should be the expected calibration error with bins of equal width, the k-th from (k - 1) / bins up to k / bins:
 confidence (n,) lies strictly between the borders, right (n,) is True where the answer was right. For a perfectly

@@ -1,6 +1,6 @@
 """When is a bucket sent?
 
-write · ★★ · 10 min · 05-training/7-many-workers
+write · ★★ · 10 min · 05-training/8-many-workers
 
 sizes (k,) are the sizes of a model's parameters in their order. Their gradients are collected in buckets, which are
 filled from the last parameter to the first. A new bucket begins where the next parameter would bring the current one

@@ -1,6 +1,6 @@
 """How much cooler?
 
-write · ★★ · 10 min · 05-training/9-calibration
+write · ★★ · 10 min · 05-training/10-calibration
 
 S (n, vocab) are a model's scores for n held-out examples, and targets (n,) are the right answers. Of the given
 temperatures (k,), in no particular order, return the one that makes the mean surprise of the right answers smallest

@@ -19,7 +19,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def decay_step(W, b, gain, dW, db, dgain, rate, decay):
-    """W, b and gain behind one step with decay."""
+    """W, b and gain after one step with decay."""
     kept = 1 - rate * decay
     W = kept * W - rate * dW
     b = b - rate * db
@@ -75,8 +75,4 @@ MISTAKES = (
         "The map was multiplied by the decay. It should lose that share, times the "
         "rate, and keep the rest.",
         {"kept = 1 - rate * decay": "kept = decay"}, {"kept = 1 - rate * decay": "kept = rate * decay"}),
-    Mistake("the step alone", "These are the changes. Return the new arrays.",
-        {"W = kept * W - rate * dW": "W = rate * (dW + decay * W)",
-         "b = b - rate * db": "b = rate * db",
-         "gain = gain - rate * dgain": "gain = rate * dgain"}),
 )  # fmt: skip

@@ -22,7 +22,7 @@ from attnlib.exercises.kit.drawing import drawn, weights
 
 
 def dropped_sublayer(X, P, M, kept_P, kept_Y, p):
-    """The stream behind attention that drops in two places."""
+    """The stream after attention, with two dropouts."""
     dropped = kept_P * P / (1 - p)
     Y = dropped @ X @ M
     return X + kept_Y * Y / (1 - p)

@@ -1,6 +1,6 @@
 """A calibration error with bins of equal size
 
-write · ★★ · 12 min · 05-training/9-calibration
+write · ★★ · 12 min · 05-training/10-calibration
 
 A model gave n answers: confidence (n,) holds the probability that it gave each of them (no two are equal), and right
 (n,) is True where the answer was right. Sort the answers by confidence and cut them into `bins` bins of equally many

@@ -1,6 +1,6 @@
 """How far ahead does it see?
 
-write · ★★ · 10 min · 05-training/10-when-training-goes-wrong
+write · ★★ · 10 min · 05-training/11-when-training-goes-wrong
 
 S (n, vocab) are a model's scores at the n positions of a text. Then one token after the other was replaced:
 changed[j], of changed (n, n, vocab), holds the scores of the text in which only the token at position j is different.

@@ -1,6 +1,6 @@
 """Join the attention of several workers
 
-write · ★★ · 10 min · 05-training/12-attention-across-workers
+write · ★★ · 10 min · 05-training/13-attention-across-workers
 
 The keys and values of a text are split over p workers. All workers have the same m queries, and worker r attends with
 them to its own keys only. For each query it returns three things: largest[r], its largest score; total[r], the sum of
@@ -122,7 +122,9 @@ MISTAKES = (
         mean_of_outputs, mean_of_those_that_saw),
     Mistake("added without rescaling", "The workers have subtracted different largest scores. Rescale totals "
         "and sums to the same one before you add.",
-        weighted_by_total,
+        weighted_by_total),
+    Mistake("only one of two sums is rescaled", "Totals and summed values both have each worker's own largest score "
+        "subtracted. One of them was rescaled, and the other was not.",
         {"(weight * total).sum(axis=0)": "total.sum(axis=0)"},
         {"(weight[..., None] * summed).sum(axis=0)": "summed.sum(axis=0)"}),
     Mistake("the largest score alone", "A worker's share is its sum of exponentials, not only that of its largest "

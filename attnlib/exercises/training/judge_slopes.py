@@ -1,12 +1,12 @@
 """Check five gradients
 
-write · ★★ · 12 min · 05-training/8-a-transformer-in-numpy-trained
+write · ★★ · 12 min · 05-training/9-a-transformer-in-numpy-trained
 
 A small network reads X (n, d): it multiplies by gain (d,), maps with W (d, h) and b (h,), takes tanh, and ends with u
 (h,). Its loss is half the mean square of its distance from t (n,). `claimed` is a tuple of five arrays, which are
-claimed to be the gradients of the loss by X, gain, W, b and u, and have their shapes. At least one is wrong. Return
-five numbers: for each array, the largest absolute difference, over all entries, from the central difference with the
-given step.
+claimed to be the gradients of the loss with respect to X, gain, W, b and u, and have their shapes. At least one is
+wrong. Return five numbers: for each array, the largest absolute difference, over all entries, from the central
+difference with the given step.
 
 1. Write the loss as a function of the five arrays. Nothing else is needed of the network.
 2. For one entry: the loss with the entry plus step, minus that with the entry minus step, divided by twice the step.

@@ -72,12 +72,16 @@ MISTAKES = (
         {"gradient = X[step].T": "gradient = gradient + X[step].T"}),
     Mistake("the first step is lost", "The first rate is zero, and the warmup ends one step late. The first step has "
         "t = 1.", {"(step + 1) / warmup": "step / warmup"}),
+    Mistake("the first rate alone is repaired", "The first step has its rate, but each later one of the warmup has "
+        "that of the step before it: the second has t = 2.", {"(step + 1) / warmup": "max(step, 1) / warmup"}),
     Mistake("min and max are exchanged", "The larger of one and t / warmup was taken: no warmup, and then a rate that "
         "grows.", {"min(1, (step + 1) / warmup)": "max(1, (step + 1) / warmup)"}),
     Mistake("no warmup", "The rate has its peak from the first step.", {"min(1, (step + 1) / warmup)": "1"}),
     Mistake("uphill", "A step goes against the gradient.", {"w = w - rate": "w = w + rate"}),
     Mistake("the sum and not the mean", "The loss is a mean over the batch, and so its gradient is.",
         {"@ error / len(error)": "@ error"}),
+    Mistake("a factor of two in the gradient", "The loss is *half* the mean squared error: the 2 of the square and the "
+        "half cancel.", {"X[step].T @ error / len(error)": "2 * X[step].T @ error / len(error)"}),
     Mistake("a line from zero", "The rate is zero at the first step, which is lost. The line reaches `peak / warmup` "
         "there.", {"(step + 1) / warmup": "step / max(warmup - 1, 1)"}),
     Mistake("the mean of all gradients so far", "The gradients of all steps were averaged. A step uses its own.",

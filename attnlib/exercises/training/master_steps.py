@@ -24,7 +24,7 @@ RETURNS = ("kept numbers", "used numbers")
 
 
 def master_steps(W, t, rate, n, grid):
-    """What is kept and what is used behind n steps; W and t (k,)."""
+    """The master copy and its rounded version after n steps; W and t (k,)."""
     for _ in range(n):
         used = np.round(W / grid) * grid
         gradient = np.round((used - t) / grid) * grid

@@ -1,6 +1,6 @@
 """Mixing until confidence equals accuracy
 
-predict · ★ · 5 min · 05-training/9-calibration
+predict · ★ · 5 min · 05-training/10-calibration
 
 A model chooses among 10 answers. Its likeliest answer has a probability of 0.98 on average, and is right in 0.85 of
 the cases. Its probabilities p are mixed with equal ones: (1 - epsilon) p + epsilon / 10. Which epsilon brings its mean

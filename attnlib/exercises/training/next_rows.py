@@ -2,10 +2,11 @@
 
 write · ★★ · 10 min · 05-training/6-train-your-own-gpt
 
-Several workers read one text together: orders (rounds, n_rows) holds the order of the rows, round after round, and the
-workers take turns, worker 0 the first row, worker 1 the second. By a checkpoint, `came` rows have been read by all
-workers together. Now `workers` workers go on (it may have been another number before), worker 0 first again. Return
-the numbers of the next b rows of the worker with the number `worker`, an array (b,).
+Several workers read one text together. orders (rounds, n_rows) holds the order of the rows in each round (epoch), one
+round after the other. The workers take turns: worker 0 reads the first row, worker 1 the second, and so on. When the
+checkpoint was written, all workers together had read `came` rows. Now `workers` workers go on, perhaps more or fewer
+than before, and worker 0 begins. Return the indices of the next b rows that the worker with the number `worker` reads,
+an array (b,). They may reach into the next round.
 
 1. Write all rounds into one list. At which position is the first row that has not been read?
 2. From there on worker 0 takes the first, worker 1 the second, and after the last worker it is worker 0's turn again.

@@ -1,6 +1,6 @@
 """The noise scale from the workers' gradients
 
-write · ★★ · 10 min · 05-training/11-where-the-time-goes
+write · ★★ · 10 min · 05-training/12-where-the-time-goes
 
 The gradients of single rows vary around the true gradient, whose squared length is G². The mean gradient of a batch of
 B rows therefore has on average the squared length G² + noise / B, where `noise` is the same for every B. The noise

@@ -1,6 +1,6 @@
 """Reduce-scatter in the other direction
 
-write · ★★ · 8 min · 05-training/7-many-workers
+write · ★★ · 8 min · 05-training/8-many-workers
 
 Each of p workers has a vector of p pieces, and the vectors are to be summed; held[r, k], of held (p, p, n), is piece k
 as worker r holds it. The workers form a ring. In each of p - 1 steps all of them send at once: worker r sends a copy

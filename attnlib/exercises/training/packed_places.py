@@ -1,11 +1,11 @@
 """The gradient of positions in packed rows
 
-write · ★★ · 10 min · 05-training/8-a-transformer-in-numpy-trained
+write · ★★ · 10 min · 05-training/9-a-transformer-in-numpy-trained
 
 To waste no memory, several texts are packed into one row, and the position of a word is counted from the beginning of
 its *own* text. So a row has positions such as 0 1 2 0 1 0. `place` (b, n) holds them. The model adds to each word the
-row of a table (longest, d) that its position selects, and dX (b, n, d) is the gradient of the loss by these sums.
-Return the gradient by the table.
+row of a table (longest, d) that its position selects, and dX (b, n, d) is the gradient of the loss with respect to
+these sums. Return the gradient with respect to the table.
 
 1. Which words of the batch read row 0 of the table? Each of them adds to its gradient.
 2. A row of the table is shared by all words that read it, so its gradient is a sum over them.

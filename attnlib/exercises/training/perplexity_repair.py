@@ -2,7 +2,7 @@
 
 repair · ★ · 6 min · 05-training/1-what-is-minimised
 
-S (b, n, vocab) are the scores of a model for b texts, targets (b, n) the tokens that came, and real (b, n) is False at
+S (b, n, vocab) are the scores of a model for b texts, targets (b, n) the tokens to predict, and real (b, n) is False at
 padding. This function should return the perplexity of the real tokens. The number that it returns is too small. Two
 lines are wrong; repair both.
 

@@ -1,6 +1,6 @@
 """How many micro-batches?
 
-predict · ★ · 4 min · 05-training/7-many-workers
+predict · ★ · 4 min · 05-training/8-many-workers
 
 A pipeline of 8 workers, each with an eighth of the layers, splits a batch into micro-batches, which take one tick per
 worker. A worker is idle until the first micro-batch reaches it, and after its last one. What is the smallest number of

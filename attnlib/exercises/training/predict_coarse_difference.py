@@ -1,6 +1,6 @@
 """A gradient in coarse steps
 
-predict · ★ · 5 min · 05-training/8-a-transformer-in-numpy-trained
+predict · ★ · 5 min · 05-training/9-a-transformer-in-numpy-trained
 
 A loss of about 3 is computed in float32, where neighbouring numbers between 2 and 4 are 2 to the power -22 apart. A
 derivative is measured by a central difference with the step 0.00001. Both losses are rounded to float32, so the result

@@ -1,6 +1,6 @@
 """Eight workers, in order
 
-predict · ★ · 5 min · 05-training/12-attention-across-workers
+predict · ★ · 5 min · 05-training/13-attention-across-workers
 
 Ring attention with a causal mask: a text is cut into 8 equal pieces, worker r holds piece r, and the keys and values
 go around the ring in 8 ticks. At each tick a worker computes the tile of its queries and the keys that it has. A tile

@@ -1,6 +1,6 @@
 """Eight times the batch
 
-predict · ★ · 5 min · 05-training/11-where-the-time-goes
+predict · ★ · 5 min · 05-training/12-where-the-time-goes
 
 A training with batches of 64 rows reaches some loss in 1,000 steps. Its noise scale is 256 rows and does not change.
 With batches of B rows, take the number of steps to be proportional to 1 + 256 / B. How many steps do batches of 512

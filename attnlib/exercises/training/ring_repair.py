@@ -1,6 +1,6 @@
 """A ring that joins wrongly
 
-repair · ★★ · 8 min · 05-training/12-attention-across-workers
+repair · ★★ · 8 min · 05-training/13-attention-across-workers
 
 Worker r has the queries Q[r], and at the start the keys K[r] and the values V[r]; Q is (p, m, d), K (p, n, d), V (p,
 n, d_v). The function computes all workers at once, and np.roll passes keys and values on around the ring. The result
@@ -74,9 +74,10 @@ VARIANTS = (
 MISTAKES = (
     Mistake("nothing is rescaled", "The sums of the ticks before, totals and values, have another largest score "
         "subtracted. Rescale both before anything is added.",
-        {"np.exp(largest - new)": "np.ones_like(new)"},
-        {"shrink[..., None] * summed": "summed"},
-        {"shrink * total": "total"}),
+        {"np.exp(largest - new)": "np.ones_like(new)"}),
+    Mistake("only one of two sums is rescaled", "Totals and summed values both have the earlier largest score "
+        "subtracted. One of them was rescaled, and the other was not.",
+        {"shrink[..., None] * summed": "summed"}, {"shrink * total": "total"}),
     Mistake("values go in the other direction",
         "Keys and values travel together. With three workers and more, these are keys "
         "of one worker and values of another.", {"np.roll(V, 1, axis=0)": "np.roll(V, -1, axis=0)"}),
@@ -84,6 +85,8 @@ MISTAKES = (
         {"np.roll(V, 1, axis=0)": "V"}),
     Mistake("keys stay where they were", "The values go around and the keys stay: they have to travel together.",
         {"np.roll(K, 1, axis=0),": "K,"}),
+    Mistake("scores are not divided", "The scores are divided by the root of the width of the keys, as in every "
+        "attention.", {" / np.sqrt(Q.shape[2])": ""}),
     Mistake("rescaled the wrong way round", "A sum with a smaller score subtracted is larger: it must shrink when the "
         "largest score grows.",
         {"shrink = np.exp(S - new[..., None]), np.exp(largest - new)":

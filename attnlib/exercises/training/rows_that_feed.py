@@ -1,11 +1,12 @@
 """How many rows keep the machine busy?
 
-write · ★★ · 8 min · 05-training/11-where-the-time-goes
+write · ★★ · 8 min · 05-training/12-where-the-time-goes
 
 A product of (n, d) with (d, h) waits for memory while n is small. Given widths d (k,) and h (k,) of k matrices, the
 machine's ratio in operations for each byte, and the size of a number in bytes, return for each matrix the smallest
 whole number of rows n with which its product has at least `ratio` operations for each byte read or written, as floats
-(k,); infinity where no number of rows is enough. A multiply-add is two operations.
+(k,); infinity where no number of rows is enough. A multiply-add is two operations; both factors are read once, and the
+product is written once.
 
 1. Write down operations and bytes of the product. Which of them grow with n?
 2. Operations must be at least ratio times bytes: bring all that has an n to one side.

@@ -25,7 +25,7 @@ RETURNS = ("array of parameters", "scale", "count")
 
 
 def scaled_step(W, g, scale, good, longest, rate, every):
-    """W, scale and good behind the step; W and g (k,)."""
+    """W, scale and good after the step; W and g (k,)."""
     if not np.isfinite(g).all():
         return W, scale / 2, 0
     norm = np.linalg.norm(g) / scale

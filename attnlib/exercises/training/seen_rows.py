@@ -92,6 +92,8 @@ MISTAKES = (
     Mistake("rows that were not seen move on", "Rows that were not seen moved, too, by their m. They must stay as they "
         "are.",
         {"return np.where(seen[:, None], W - step, W)": "return W - step"}, moving_on),
+    Mistake("unseen rows become zero", "Rows that were not seen must stay as they are.",
+        {"return np.where(seen[:, None], W - step, W)": "return np.where(seen[:, None], W - step, 0)"}),
     Mistake("no bias correction of the mean", "The mean of the gradients is not corrected: it, too, began at zero.",
         {"m_hat = m / (1 - beta_1**t)": "m_hat = m"}),
     Mistake("no bias correction of the squares", "The mean of the squares is not corrected: it, too, began at zero.",

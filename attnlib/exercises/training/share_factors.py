@@ -1,6 +1,6 @@
 """Gradients for a plain mean
 
-write · ★ · 6 min · 05-training/7-many-workers
+write · ★ · 6 min · 05-training/8-many-workers
 
 Worker r has the mean gradient means[r] over its tokens[r] tokens; means is (p, n), tokens (p,). A library will take
 the plain mean over the p workers. Before that, each worker multiplies its gradient with one number, so that the
@@ -54,6 +54,8 @@ MISTAKES = (
     Mistake("sums over tokens", "These are sums over tokens, and no later step divides them by the number of all "
         "tokens.",
         {"tokens / tokens.sum()": "1.0 * tokens"}, {"tokens / tokens.sum()": "tokens / len(tokens)"}),
+    Mistake("the factors alone", "These are the factors. Each worker's gradient is multiplied with its own.",
+        {"share[:, None] * means": "share"}),
     Mistake("the mean itself", "This is the result that the library should return. No worker knows it before.",
         lambda means, tokens: np.broadcast_to(tokens @ means / tokens.sum(), means.shape)),
     Mistake("the wrong way round", "A worker with many tokens counts more, and not less.",

@@ -2,10 +2,10 @@
 
 write · ★★ · 10 min · 05-training/1-what-is-minimised
 
-With label smoothing the target of a token is a row of V probabilities: 1 - epsilon for the right token, and the share
-epsilon spread evenly over all V tokens. A table of such rows is not needed: return the mean cross-entropy with these
-targets in nats from S (b, n, vocab), targets (b, n), real (b, n), which is False at padding, and epsilon. Make no
-array of targets with V columns.
+With label smoothing the target of a token is a row of V probabilities: epsilon / V for each token, and 1 - epsilon more
+for the right one. A table of such rows is not needed: return the mean cross-entropy with these targets in nats from S
+(b, n, vocab), targets (b, n), real (b, n), which is False at padding, and epsilon. Make no array of targets with V
+columns.
 
 1. Write the smoothed target as a sum of two: the right token alone, and all tokens alike.
 2. The loss is linear in the target, so it is a sum of two losses. The second needs only the mean of a row.

@@ -1,6 +1,6 @@
 """A layer on p workers
 
-repair · ★★ · 8 min · 05-training/7-many-workers
+repair · ★★ · 8 min · 05-training/8-many-workers
 
 X (n, d) passes W_1 (d, h) with b_1 (h,), a ReLU, and W_2 (h, d) with b_2 (d,), on p workers that split the hidden
 units evenly. At the end every worker's rows are gathered: worker r has the r-th part of the rows of the sum. It runs,

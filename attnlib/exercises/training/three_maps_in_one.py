@@ -93,8 +93,6 @@ MISTAKES = (
         "they were.", {"U @ Vh": "M / np.linalg.norm(M)"}),
     Mistake("uphill", "The step goes against the gradient.", {"W - rate * np": "W + rate * np"}),
     Mistake("the rate is forgotten", "The step is multiplied by the rate.", {"- rate * np": "- np"}),
-    Mistake("the step alone", "That is the step. Return W after it.",
-        {"return W - rate *": "return -rate *"}, {"return W - rate *": "return rate *"}),
     Mistake("rows of the memory for maps", "The numbers were cut in the order in which they are stored, row by row. "
         "The maps are side by side.", lambda W, B, rate: by_reshape(W, B, rate)),
     Mistake("the largest direction to one", "Each map was divided by its largest singular value, and the others stay "

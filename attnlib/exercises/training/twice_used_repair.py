@@ -1,10 +1,11 @@
 """A block that is used several times
 
-repair · ★★ · 10 min · 05-training/8-a-transformer-in-numpy-trained
+repair · ★★ · 10 min · 05-training/9-a-transformer-in-numpy-trained
 
 Some models run one block several times over, with the same parameters. Here the block is X + relu(X W + b), and it is
-run `times` times: X (n, d), W (d, d), b (d,). dY (n, d) is the gradient of a loss by the output. This should return
-the gradients by X, W and b. It is right for times = 1 and wrong for 2. Two things are wrong; repair both.
+run `times` times: X (n, d), W (d, d), b (d,). dY (n, d) is the gradient of a loss with respect to the output. This
+should return the gradients with respect to X, W and b. It is right for times = 1 and wrong for 2. Two things are wrong;
+repair both.
 
 1. How many times does the model use W, and the gradients of how many of these uses are in dW at the end?
 2. Which X did each run read? In the backward pass the runs come in the reverse order.

@@ -2,12 +2,11 @@
 
 write · ★★ · 10 min · 05-training/2-steps
 
-A model makes `steps` steps of AdamW with the given rate and decay while every gradient is zero, so that only the
-weight decay changes anything. `parameters` is a dict from the name of a parameter to its array. The matrices are
-called W_Q or W_1 and so on, biases b_1 or b_O; a norm has a gain and a shift, and the embedding tables are `embed` and
-`places`. Only the matrices whose names begin with W decay: each step takes from them the share rate times decay.
-Return one array: for each parameter, in the order of the dict, its length afterwards (the root of the sum of its
-squares).
+A model makes `steps` steps of AdamW with the given rate and decay while every gradient is zero. `parameters` is a dict
+from names to arrays: matrices (W_Q or W_1 and so on), biases (b_1 or b_O), the gain and shift of a norm, and the
+embedding tables `embed` and `places`. Only the matrices whose names begin with W decay: each step subtracts rate times
+decay times the matrix. Return one array: for each parameter, in the order of the dict, its length afterwards (the root
+of the sum of its squares).
 
 1. How does the name of a parameter show that it is one of the matrices?
 2. Without a gradient AdamW multiplies by the same factor at every step.

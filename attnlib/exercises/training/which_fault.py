@@ -1,6 +1,6 @@
 """Which fault is it?
 
-predict · ★ · 5 min · 05-training/10-when-training-goes-wrong
+predict · ★ · 5 min · 05-training/11-when-training-goes-wrong
 
 A GPT reads rows of 64 words, and all rows are full. Its output matrix is not tied to its embedding, and earlier
 trainings on this text ended at a loss of 3.4 nats per word. The first loss was log V. After 2,000 steps the loop

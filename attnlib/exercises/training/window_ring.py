@@ -1,6 +1,6 @@
 """A ring with a window
 
-write · ★★ · 10 min · 05-training/12-attention-across-workers
+write · ★★ · 10 min · 05-training/13-attention-across-workers
 
 Each of p workers holds c tokens of a text, in order, and the keys go around a ring: at tick 0 each worker has its own,
 and after each tick it passes the keys that it has to worker r + 1 (the last one to worker 0). A query attends to

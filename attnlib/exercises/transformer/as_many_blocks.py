@@ -22,7 +22,7 @@ BLOCKS, ATTENTION, NETWORK = 6, 4, 8
 
 def answer():
     encoder, decoder = ATTENTION + NETWORK, 2 * ATTENTION + NETWORK
-    return BLOCKS * (encoder + decoder) / encoder
+    return BLOCKS * (encoder + decoder) // encoder
 
 
 WITHIN = 0.01

@@ -4,8 +4,8 @@ repair · ★★ · 10 min · 04-transformer/13-the-block-backwards
 
 This should be the backward of a pre-norm block with given attention weights P (n, n): Z = X + P LN(X) M, and Y = Z +
 ReLU(LN(Z) W_1) W_2, where LN is layer normalisation without gain and shift. X (n, d) is the input, dY (n, d) the
-gradient of the loss by Y; return dX. With this code a training is slow: the gradients of the lower blocks are small,
-and arrive at the wrong tokens. Two lines are wrong; repair both.
+gradient of the loss with respect to Y; return dX. With this code a training is slow: the gradients of the lower blocks
+are small, and arrive at the wrong tokens. Two lines are wrong; repair both.
 
 1. Along how many paths does Z reach the loss? And X?
 2. In the forward pass, row i of P holds the weights with which token i reads the others. To which tokens does the
@@ -81,6 +81,8 @@ VARIANTS = (
     {"dN - mean - along": "dN - mean - N * np.einsum('nd,nd->n', dN, N)[:, None] / N.shape[1]"},
 )  # fmt: skip
 MISTAKES = (
+    Mistake("not back through the weights", "The gradient went back through M and not through the weights of "
+        "attention: a token's gradient must reach the tokens that it attended to.", {"P.T @ dZ @ M.T": "dZ @ M.T"}),
     Mistake("P is not transposed", "The gradient goes from each token to those that it has read: in the backward pass "
         "P is transposed.", {"P.T @ dZ": "P @ dZ"}),
     Mistake("no gradient around the network",

@@ -130,6 +130,12 @@ MISTAKES = (
     Mistake("the sum so far is missing", "The log-probabilities of the tokens before the new one are not in the score.",
         {"score[:, None] + log_P": "log_P"}, {"table[parent, token]": "table[parent, token] - score[parent]"}),
     Mistake("the best come last", "These are the right ones, in the opposite order.", {"[:width]": "[:width][::-1]"}),
+    Mistake("ended ones come first", "Those that have ended were put first, whatever their score. They compete with "
+        "the others.",
+        {"np.argsort(-table,": "np.argsort(-table - 1e9 * (np.arange(vocab + 1) == vocab),"}),
+    Mistake("ended ones come last", "Those that have ended were put last, whatever their score. They compete with the "
+        "others.",
+        {"np.argsort(-table,": "np.argsort(-table + 1e9 * (np.arange(vocab + 1) == vocab),"}),
     Mistake("as many as came in", "Return `width` hypotheses, however many came in.", {"[:width]": "[: len(score)]"}),
     Mistake("a token for an ended one", "A hypothesis that has ended gets no new token: return -1 for it.",
         {"np.where(token == vocab, -1, token)": "token"},

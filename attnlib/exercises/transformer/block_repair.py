@@ -4,7 +4,7 @@ repair · ★★ · 8 min · 04-transformer/2-the-block
 
 This is meant to be a pre-norm block: X (n, d) passes attention with the given weights P (n, n) and the matrix M (d,
 d), then a feed-forward network W_1 (d, h), W_2 (h, d). Each reads through a norm without gain, and around each there
-is a residual connection. It trains, and badly, the worse the more blocks there are. Two lines are wrong; repair both.
+is a residual connection. It trains badly, and worse with more blocks. Two lines are wrong; repair both.
 
 1. Follow X alone from the top of the function to its end: is there a path on which nothing changes it?
 2. In a pre-norm block attention and the network read the norm, but nothing is added to it.

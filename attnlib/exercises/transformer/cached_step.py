@@ -22,7 +22,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def cached_step(q, k, v, K, V):
-    """What attention gives a new token; K and V hold what n tokens before it have left."""
+    """The output of attention for a new token; K and V hold keys and values of the n tokens before it."""
 
     def turn(x, place):
         angles = place * 10_000.0 ** (-np.arange(0, len(x), 2) / len(x))

@@ -47,10 +47,12 @@ VARIANTS = (
     {"2 * d * n_heads * d_k + 2 * d * n_kv_heads * d_k": "2 * d * d_k * (n_heads + n_kv_heads)"},
 )  # fmt: skip
 MISTAKES = (
-    Mistake("heads of queries for all", "Keys and values have n_kv_heads heads only.",
-        {"2 * d * n_kv_heads * d_k": "2 * d * n_heads * d_k"}),
     Mistake("two maps in the network", "SwiGLU has three maps: two to the hidden width, and one back.",
         {"3 * d * d_hidden": "2 * d * d_hidden"}),
+    Mistake("the feed-forward network is forgotten", "The SwiGLU network has matrices, too, and more numbers than "
+        "attention.", {"network = 3 * d * d_hidden": "network = 0"}),
+    Mistake("attention is forgotten", "Attention has four matrices: for queries, keys, values and the way out.",
+        {"return attention + network": "return network"}),
     Mistake("width d for queries", "Queries and the output map are n_heads times d_k wide, which need not be d.",
         {"2 * d * n_heads * d_k": "2 * d * d"}),
     Mistake("a gain for each head", "All heads of a layer share the gain of the QK norm: d_k numbers for queries, d_k "

@@ -3,9 +3,9 @@
 write · ★★ · 10 min · 04-transformer/1-from-text-to-vectors
 
 Small programs that run a model keep all tokens in one array: `store` holds the bytes of token 0, then those of token
-1, and so on, and token t is store[starts[t] : starts[t + 1]]; `starts` ends where the last token ends. Larger numbers
-than these are special tokens, which have no bytes. Return the bytes of the text that `numbers` (n,) encode, as one
-array of integers.
+1, and so on, and token t is store[starts[t] : starts[t + 1]]; the last number of `starts` is where the last token
+ends. Ids larger than that of the last token are special tokens, which have no bytes. Return the bytes of the text
+that `numbers` (n,) encode, as one array of integers.
 
 1. How many ordinary tokens are there, if `starts` has one entry more than there are tokens?
 2. The spaces are inside the tokens, so nothing comes between them, and nothing is taken away.

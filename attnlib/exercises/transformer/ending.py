@@ -2,8 +2,8 @@
 
 write · ★★ · 10 min · 04-transformer/4-a-gpt-in-one-sitting
 
-A language model can answer a multiple-choice question without any training for it. k texts begin with the same m
-tokens and have different endings: tokens (k, n), and S (k, n, vocab) are the model's scores at every position. If
+A language model can answer a multiple-choice question without any training for it. k texts begin with the same m tokens
+and have different endings: tokens (k, n), and S (k, n, vocab) are the model's scores (logits) at every position. If
 exactly one of the k endings is right, how probable is each by the model? Return (k,), which sums to one.
 
 1. How probable is an ending as a whole? It is a product of one probability for each of its tokens.

@@ -2,9 +2,9 @@
 
 predict · ★ · 4 min · 04-transformer/15-inside-a-gpt
 
-In the picture, choose the example *what a file can do*, which ends in `file.`, and read the table of the logit lens.
-The whole model's likeliest next token is `read`. Where does the lens give `read` as the likeliest token for the first
-time?
+In the picture of the page *Inside a GPT*, choose the example *what a file can do*, which ends in `file.`, and read the
+table of the logit lens. The whole model's likeliest next token is `read`. Where does the lens give `read` as the
+likeliest token for the first time?
 
 1. Which row of the table is the whole model?
 2. Go up from the last row as long as `read` stands first in the row.

@@ -2,9 +2,9 @@
 
 predict · ★★ · 6 min · 04-transformer/15-inside-a-gpt
 
-In the picture, choose the example *an open bracket*, set the temperature to 1, and replace head 2.1 by its mean
-(*Take a part out*). The bars show the probability of the closing bracket without the head and with the whole model.
-By how many bits does its surprise rise?
+In the picture of the page *Inside a GPT*, choose the example *an open bracket*, set the temperature to 1, and replace
+head 2.1 by its mean (*Take a part out*). The bars show the probability of the closing bracket without the head and with
+the whole model. By how many bits does its surprise rise?
 
 1. The surprise is $-\\log_2 p$. You know $p$ with and without the head.
 2. The difference of two logarithms is the logarithm of a ratio.

@@ -2,10 +2,10 @@
 
 repair · ★★ · 8 min · 04-transformer/4-a-gpt-in-one-sitting
 
-This is the loss of a small language model with one layer of attention, without maps for queries, keys and values but
-W: tokens (n,), a table E (vocab, d) that is also used for the scores, a table of positions `places` (longest, d), W
-(d, d). In training the loss falls close to zero on any text, a random one included, and the text that the model then
-generates is nonsense. Two lines are wrong; repair both.
+This is the loss of a small language model with one layer of attention. tokens (n,) is a text; E (vocab, d) is the token
+table, at both ends; `places` (longest, d) is the position table. W (d, d) is the only matrix of the attention: keys and
+values are the vectors X themselves. In training the loss falls close to zero on any text, a random one included, and
+the text that the model then generates is nonsense. Two lines are wrong; repair both.
 
 1. A loss near zero on a random text means that the model reads its target. On which two paths can it do so?
 2. Look at row i of the mask: what is the last position that token i sees? Then look which token is the target of its

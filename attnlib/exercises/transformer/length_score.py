@@ -61,6 +61,12 @@ def cases(rng):
         "two texts": texts([3, 5], 5, 0.6),
         "a text of one token": texts([1, 4, 6], 6, 1.0),
         "one that has not ended": texts([4, 2], 4, 0.8),
+        "both end early": (
+            np.array([[4, 2, 0, 1, 1], [5, 3, 2, 1, 0]]),
+            -rng.uniform(0.1, 2, (2, 5)),
+            2,
+            0.7,
+        ),
         "lengths do not count": texts([2, 5, 3], 5, 0.0),
     }
 
@@ -71,10 +77,12 @@ MISTAKES = (
         {"/ ((5 + L) / 6)": "/ ((5 + n) / 6)"}),
     Mistake("padding is added", "Log-probabilities after the end were added, too.",
         {"np.where(real, log_p, 0).sum(axis=1)": "log_p.sum(axis=1)"}),
-    Mistake("the end is not counted", "The length leaves the end token out, but the sum includes it.",
+    Mistake("the end is not counted", "The length leaves the end token out.",
         {"/ ((5 + L) / 6)": "/ ((5 + np.where(ends.any(axis=1), L - 1, L)) / 6)"}),
-    Mistake("normalised before the end", "Sum and length stop before the end token, as if ending were free.",
-        {"ends.argmax(axis=1) + 1": "ends.argmax(axis=1)"}),
+    Mistake("the end is not added", "The sum leaves the end token out, as if ending were free.",
+        {"real = np.arange(n) < L[:, None]": "real = (np.arange(n) < L[:, None]) & ~ends"}),
+    Mistake("the longest length for all", "Each text is divided by its own length, and not by that of the longest.",
+        {"/ ((5 + L) / 6)": "/ ((5 + L.max()) / 6)"}),
     Mistake("log-probabilities multiplied", "Log-probabilities were multiplied. Probabilities are multiplied; their "
         "logarithms are added.", {"np.where(real, log_p, 0).sum(axis=1)": "np.where(real, log_p, 1).prod(axis=1)"}),
     Mistake("probabilities added", "Probabilities were added. They are multiplied, so their logarithms are added.",

@@ -4,7 +4,8 @@ repair · ★★ · 10 min · 04-transformer/1-from-text-to-vectors
 
 With 50,000 merges it would be slow to go through the whole list for each word. This function joins one pair
 at a time instead. word (n,) holds the numbers of the bytes; merges (m, 2) are pairs of numbers, best first, and the
-pair in row r becomes the token 256 + r. Two things are wrong; repair both.
+pair in row r becomes the token 256 + r. Where a pair stands several times, the leftmost is joined first. Two things are
+wrong; repair both.
 
 1. Take a word in which two pairs can be joined and share a token. Which of them comes first, and why?
 2. The row of a merge in the list and the number of its token in the vocabulary are two numbers.
@@ -57,6 +58,16 @@ def with_masks(word, merges):
     return parts
 
 
+def one_place_each(word, merges):
+    parts = word.tolist()
+    for rank, pair in enumerate(merges.tolist()):
+        for i in range(len(parts) - 1):
+            if parts[i : i + 2] == pair:
+                parts[i : i + 2] = [256 + rank]
+                break
+    return np.array(parts)
+
+
 def cases(rng):
     a, b, c, d = rng.choice(np.arange(65, 91), size=4, replace=False)
     return {
@@ -81,6 +92,8 @@ MISTAKES = (
         {"= [256 + ranks": "= [ranks"}),
     Mistake("counted from one", "The token of the first merge is 256: the bytes have the numbers 0 to 255.",
         {"= [256 + ranks": "= [257 + ranks"}),
+    Mistake("one position of each pair", "The list was gone through once, and of each pair only the first position was "
+        "joined. It goes on until no pair of the word is in the list.", one_place_each),
     Mistake("one merge only", "The function returned after its first merge. It goes on until no pair is in the list.",
         {"= [256 + ranks[parts[first], parts[first + 1]]]": "= [256 + ranks[parts[first], parts[first + 1]]]; break"}),
 )  # fmt: skip

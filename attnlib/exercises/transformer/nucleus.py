@@ -3,8 +3,9 @@
 write · ★★ · 10 min · 04-transformer/4-a-gpt-in-one-sitting
 
 Nucleus sampling (top-p) draws the next token from as few of the likeliest tokens as together have probability p or
-more. s (vocab,) are the scores, which are divided by the temperature T first. The last token kept and the first one
-dropped are never equally likely. Return the probabilities (vocab,) to draw from, in the order of the vocabulary.
+more. s (vocab,) are the scores (logits), which are divided by the temperature T first. You may assume that the last
+token kept and the first one dropped are not equally likely. Return the probabilities (vocab,) to draw from, in the
+order of the vocabulary.
 
 1. Go through the tokens from the likeliest on and add up. When may you stop: before or after the token with which the
    sum reaches p?
@@ -62,7 +63,7 @@ def cases(rng):
         "a small nucleus": (np.log([0.20, 0.05, 0.30, 0.10, 0.35]), 1.0, 0.15),
         "a warm draw": (2 * rng.normal(size=9), 2.0, 0.7),
         "a cold draw": (rng.normal(size=9), 0.5, 0.9),
-        "scores around 800": (800 + 2 * rng.normal(size=7), 1.5, 0.8),
+        "scores around 800": (800 + 2 * rng.normal(size=7), 0.9, 0.8),
     }
 
 

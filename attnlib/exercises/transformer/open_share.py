@@ -72,6 +72,8 @@ MISTAKES = (
     Mistake("the mean before the ReLU", "That is the mean of the inputs of the ReLU.", {"(Z > 0).mean": "Z.mean"}),
     Mistake("a number, not a share", "That is a number of tokens. Divide by the number of all tokens.",
         {".mean(axis=(0, 1))": ".sum(axis=(0, 1))"}),
+    Mistake("a share of the texts", "That is the share of the texts in which the unit is open for some token. Count "
+        "the tokens.", {".mean(axis=(0, 1))": ".any(axis=1).mean(axis=0)"}),
     Mistake("one share for each text", "Each text got shares of its own. A unit's weights are shared by all texts.",
         {"axis=(0, 1)": "axis=1"}),
     Mistake("one share for each position",

@@ -51,12 +51,17 @@ MISTAKES = (
         "input, and that of the matrix.", {"return 2 * 3 * b": "return 2 * 2 * b"}),
     Mistake("scores and averages are missing", "Scores and averages have no parameters, but they are operations, too.",
         {"(maps + mixing)": "maps"}),
-    Mistake("scores alone", "Attention multiplies twice for each pair: for the score, and for the average of the "
-        "values.", {"n_layers * 2 * n**2": "n_layers * n**2"}),
+    Mistake("scores alone, or half of the pairs", "Attention multiplies twice for each pair, for the score and for the "
+        "average of the values, and all n by n pairs are counted. This is half of it.",
+        {"n_layers * 2 * n**2": "n_layers * n**2"}),
     Mistake("the table is not multiplied with", "The tied table makes the scores: every token is multiplied with all "
         "of it.", {"12 * n_layers * d**2 + vocab * d": "12 * n_layers * d**2"}),
     Mistake("the table is counted twice", "Looking a vector up is no multiplication: only the scores multiply with "
         "the table.", {"vocab * d": "2 * vocab * d"}),
+    Mistake("the feed-forward matrices are forgotten", "Only attention's matrices were counted, 4 d² of the 12 d² of a "
+        "block.", {"12 * n_layers": "4 * n_layers"}),
+    Mistake("scores and averages of one text", "Each of the b texts has its own n by n pairs: scores and averages are "
+        "counted for every text of the batch.", {"b * (maps + mixing)": "(b * maps + mixing)"}),
     Mistake("one text only", "There are b texts.", {"2 * 3 * b *": "2 * 3 *"}),
     Mistake("attention across texts", "A token attends only to its own text: the pairs grow with b, not with its "
         "square.",

@@ -2,9 +2,10 @@
 
 write · ★★ · 10 min · 04-transformer/4-a-gpt-in-one-sitting
 
-A batch holds texts of different lengths: tokens (b, n), where row r has length[r] real tokens and padding after them.
-S (b, n, vocab) are the scores of a language model at every position. Return the mean loss in nats over all real tokens
-of the batch that have a token before them, each predicted from the tokens before it. Every such token counts equally.
+A batch holds texts of different lengths: tokens (b, n), where row r has length[r] real tokens and padding after them. S
+(b, n, vocab) are the scores (logits) of a language model at every position. Return the mean loss in nats over all real
+tokens of the batch that have a token before them, each predicted from the tokens before it. Every such token counts
+equally.
 
 1. Which scores were computed without token i as an input? Which is the first token that is a target?
 2. Padding is never a target. As input it has no effect: a causal model has not read it when it predicts the real

@@ -3,13 +3,13 @@
 predict · ★★ · 8 min · 04-transformer/8-somebody-elses-weights
 
 Of a model file with GPT-2's architecture and names you know two shapes, wte (50257, 1280) and wpe (1024, 1280), and
-that the last layer is called h.35. How many parameters has the model? Count all of them: tables, maps, biases and
-norms.
+that the last layer is called h.35. How many parameters has the model? Count all of them: embeddings, matrices,
+biases and norms.
 
 1. How many layers are there, if they are counted from 0?
-2. A layer has 12 d² numbers in its maps; then come the biases of the four maps and the two norms.
-3. Biases: 3 d, d, 4 d, d; norms: 2 d each, so 13 d a layer. A last norm has 2 d, and the scores have no table of their
-   own.
+2. A layer has 12 d² numbers in its matrices; then come the biases of the four linear maps and the two norms.
+3. Biases: 3 d, d, 4 d, d; norms: 2 d each, so 13 d a layer. A last norm has 2 d, and the unembedding
+   has no matrix of its own.
 
 774,030,080: this is GPT-2 large. The tables are a twelfth of it; in GPT-2 small they were nearly a third.
 """

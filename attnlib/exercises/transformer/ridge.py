@@ -34,6 +34,7 @@ def cases(rng):
         "round numbers": (120.0, 3.0, 4.0),
         "half precision": (120.0, 3.0, 2.0),
         "not whole": (100.0, 7.0, 2.0),
+        "nearer to the number above": (200.0, 6.0, 1.0),
         "a GPU": (312e12, 2.0e12, 2.0),
         "a processor": (1.5e11, 2.5e10, 4.0),
     }
@@ -41,6 +42,10 @@ def cases(rng):
 
 VARIANTS = (by_times, {"flops * bytes_each / (2 * bandwidth)": "(flops / 2) / (bandwidth / bytes_each)"})
 MISTAKES = (
+    Mistake("rounded to a whole number", "m need not be whole: return it as it comes out.",
+        {"return flops": "return np.ceil(flops", "(2 * bandwidth)": "(2 * bandwidth))"},
+        {"return flops": "return np.floor(flops", "(2 * bandwidth)": "(2 * bandwidth))"},
+        {"return flops": "return np.round(flops", "(2 * bandwidth)": "(2 * bandwidth))"}),
     Mistake("the two on the wrong side", "The two operations make the arithmetic longer, so fewer tokens are enough.",
         {"/ (2 * bandwidth)": "* 2 / bandwidth"}),
     Mistake("a multiply-add is one operation", "Each number costs a multiplication and an addition for each token: "

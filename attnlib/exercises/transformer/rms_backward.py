@@ -62,6 +62,8 @@ MISTAKES = (
         {"Y, G = X / s, gain * dO": "Y, G = (X - X.mean(axis=-1, keepdims=True)) / s, gain * dO"},
         {"s = np.sqrt((X**2)": "X = X - X.mean(axis=-1, keepdims=True); s = np.sqrt((X**2)"},
         {"(X**2).mean(axis=-1, keepdims=True)": "X.var(axis=-1, keepdims=True)"}),
+    Mistake("only the way through s", "x enters y directly and through s. The direct term is missing.",
+        {"return (G - Y *": "return (-Y *"}),
     Mistake("s is taken for a constant", "s depends on the vector, too: the component along y must be subtracted.",
         {"return (G - Y * (G * Y).mean(axis=-1, keepdims=True)) / s": "return G / s"}),
     Mistake("the gain is forgotten", "The gradient at y is that of the output times the gain.", {"gain * dO": "dO"}),

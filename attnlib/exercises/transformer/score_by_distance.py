@@ -21,7 +21,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def score_by_distance(q, k, far):
-    """The score of a turned query with a turned key 0, 1, ..., far places before it; (far + 1,)."""
+    """The score of a rotated query with a rotated key 0, 1, ..., far positions before it; (far + 1,)."""
     d = len(q)
     angles = np.arange(far + 1)[:, None] * 10_000.0 ** (-np.arange(0, d, 2) / d)
     cos, sin = np.cos(angles), np.sin(angles)

@@ -2,9 +2,10 @@
 
 write · ★★ · 12 min · 04-transformer/1-from-text-to-vectors
 
-tokens (b, n) are b texts, of which text i has lengths[i] tokens; any numbers after them are padding. Return two arrays
-of (b, n + 1): what the model reads, a start token and then the tokens as they are, padding included, and what it must
-predict at each position, with the stop token where the text ends. Where nothing is to be predicted the target is -1.
+tokens (b, n) are b texts, of which text i has lengths[i] tokens; any numbers after them are padding. Return two
+arrays of (b, n + 1), the inputs and the targets. The inputs are a start token and then the tokens as they are,
+padding included. The targets are what must be predicted at each position, with the stop token where the text ends,
+and -1 where nothing is to be predicted.
 
 1. What is predicted along a text of three tokens, and how many predictions are that?
 2. At position i the model has read start and i tokens, so it must predict token i, counted from zero.
@@ -71,6 +72,9 @@ MISTAKES = (
     Mistake("shifted twice", "The target is two tokens later. It is the next one.",
         {"return inputs, targets":
              "targets[:, :-1] = targets[:, 1:].copy(); targets[:, -1] = -1; return inputs, targets"}),
+    Mistake("wraps around", "The start token, or a padding, is the target after the last token, as `np.roll` puts it. "
+        "The stop token is.",
+        {"return inputs, targets": "return inputs, np.where(positions <= ends, np.roll(inputs, -1, axis=1), -1)"}),
     Mistake("no stop token", "The end is never a target, so the model never learns to predict it.",
         {"np.where(positions == ends, stop, targets)": "np.where(positions == ends, -1, targets)"}),
     Mistake("the stop comes after the padding", "The stop token is in the last position of every row. It belongs "

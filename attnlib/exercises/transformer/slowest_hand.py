@@ -3,7 +3,7 @@
 predict · ★ · 4 min · 04-transformer/3-where-am-i
 
 Llama 3 rotates the queries and keys of heads that are 128 wide with the base 500,000: pair i, counted from 0, turns by
-500,000^(-2i/128) radians per position. After how many positions has the slowest pair made a full turn? (To the nearest
+500,000^(-2i/128) radians per position. After how many positions has the slowest pair completed a round? (To the nearest
 10,000.)
 
 1. How many pairs does a head of 128 numbers have, and which number has the last one, counted from 0?

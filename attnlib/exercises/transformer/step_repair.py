@@ -43,7 +43,7 @@ def cases(rng):
     }
 
 
-GIVEN = ("the parameters read once for each text", "keys alone")
+GIVEN = ("the parameters read once for each text", "keys alone, or one byte a number")
 VARIANTS = (
     number_by_number,
     {"(parameters + b * cache) / bandwidth": "parameters / bandwidth + b * (cache / bandwidth)"},
@@ -52,7 +52,8 @@ MISTAKES = (
     Mistake("the parameters read once for each text",
         "The parameters were read once for each text. All texts of a step share them.",
         {"(parameters + b * cache)": "b * (parameters + cache)"}),
-    Mistake("keys alone", "Of each token a key and a value are kept, and each number takes two bytes: that makes four.",
+    Mistake("keys alone, or one byte a number", "The cache comes out half as large as it is. Of each token a key and a "
+        "value are kept, and each number takes two bytes.",
         {"cache = 2 * n_layers * 2 * kv_width": "cache = 2 * n_layers * kv_width"}),
     Mistake("one cache for all", "Each text has a cache of its own.",
         {"(parameters + b * cache)": "(parameters + cache)"}),

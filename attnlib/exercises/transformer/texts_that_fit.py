@@ -21,7 +21,7 @@ MEMORY, PARAMETERS, LAYERS, HEADS, KV_HEADS, WIDTH, TOKENS, BYTES = 80e9, 8e9, 3
 
 def answer():
     free = MEMORY - BYTES * PARAMETERS
-    return free // (2 * LAYERS * KV_HEADS * WIDTH * TOKENS * BYTES)
+    return int(free // (2 * LAYERS * KV_HEADS * WIDTH * TOKENS * BYTES))
 
 
 WITHIN = 0.5

@@ -3,9 +3,9 @@
 write · ★★★ · 15 min · 04-transformer/1-from-text-to-vectors
 
 A model without blocks: the rows X = E[tokens] of the table E (V, d), logits Z = X Eᵀ with the same table, a softmax,
-and the mean cross-entropy with targets (n,). Return the gradient of this loss by E, (V, d).
+and the mean cross-entropy with targets (n,). Return the gradient of this loss with respect to E, (V, d).
 
-1. The gradient by the logits is (P - onehot(targets)) / n. In which two ways does E enter Z?
+1. The gradient with respect to the logits is (P - onehot(targets)) / n. In which two ways does E enter Z?
 2. As unembedding E gets dZᵀ X. As embedding, row t gets the gradients of the positions whose token is t.
 3. A token may occur twice, and then its row gets two gradients. `dE[tokens] += ...` writes only one of them.
 
@@ -72,7 +72,15 @@ MISTAKES = (
     Mistake("as unembedding only", "The table was also looked up, and its gradient has a second part.",
         {"np.add.at(dE, tokens, dZ @ E)": ""}),
     Mistake("the sum, not the mean", "The loss is the mean over the n tokens.", {"/ n": ""}),
-    Mistake("the target was not subtracted", "The gradient by the logits is P minus one at the target, divided by n.",
+    Mistake("divided by the vocabulary", "The mean is over the n tokens, not over the rows of the table.",
+        {"/ n": "/ len(E)"}),
+    Mistake("one of two uses is not divided by n", "The loss is a mean, so both parts of its gradient are "
+        "divided by n.",
+        {"dE = dZ.T @ X": "dE = n * dZ.T @ X"}, {"dZ @ E)": "n * dZ @ E)"}),
+    Mistake("the unembedding counted twice", "The table is used in two ways, and their gradients differ: this is twice "
+        "that of the unembedding.", {"np.add.at(dE, tokens, dZ @ E)": "dE = 2 * dE"}),
+    Mistake("the target was not subtracted", "The gradient with respect to the logits is P minus one at the "
+        "target, divided by n.",
         {"P - np.eye(len(E))[targets]": "P"}),
     Mistake("the sign is turned", "It is P minus one at the target, not the other way round.",
         {"(P - np.eye(len(E))[targets]) / n": "(np.eye(len(E))[targets] - P) / n"}),

@@ -4,7 +4,8 @@ write · ★★ · 12 min · 04-transformer/8-somebody-elses-weights
 
 A published Llama rotates the coordinates 2i and 2i + 1 of each head as a pair; the program that shall run it rotates i
 and i + d_k/2. The angles are the same. W_Q, W_K and W_V are (d, n_heads · d_k), made for the first program. Return the
-three for the second, so that every output of attention stays the same.
+three for the second, so that every output of attention stays the same; the pairs, and the two of each, keep their
+order.
 
 1. A score is a sum over the coordinates of a head. May they be in another order?
 2. Only what is rotated must be reordered, and each head's coordinates stay inside the head.

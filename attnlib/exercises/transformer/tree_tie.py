@@ -1,4 +1,4 @@
-"""When does beam search change its mind?
+"""A beam search that changes its result
 
 predict · ★ · 4 min · 04-transformer/7-what-to-say-next
 
@@ -22,7 +22,7 @@ def answer():
     return 0.6 * 0.55 * 0.6 / (0.4 * 0.9)
 
 
-WITHIN = 0.002
+WITHIN = 0.004
 MISTAKES = (
     Mistake("as probable as its rival's last word", "That is the probability of the last word of the other text. What "
         "must be equal are the products.", 0.6),

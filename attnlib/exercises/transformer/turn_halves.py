@@ -22,7 +22,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def turn_halves(X, positions):
-    """Number i and number i + d/2 of each row, turned by the angle of pair i at the row's position; (n, d)."""
+    """Number i and number i + d/2 of each row, rotated by the angle of pair i at the row's position; (n, d)."""
     half = X.shape[1] // 2
     angles = positions[:, None] * 10_000.0 ** (-np.arange(half) / half)
     cos, sin = np.cos(angles), np.sin(angles)

@@ -118,9 +118,6 @@ MISTAKES = (
         {"length = near[0][1]": "length = min(len(first), len(second))"}),
     Mistake("always the longer reference", "The reference length is that of the *nearer* reference.",
         {"length = near[0][1]": "length = max(len(first), len(second))"}),
-    Mistake("always the length of the first reference", "The reference length is that of the nearer reference, "
-        "whether it is the first or the second.",
-        {"length = near[0][1]": "length = len(first)"}),
     Mistake("the longer of two equally near", "If both are equally near, the shorter one counts.",
         {"(abs(len(words) - len(said)), len(words))": "(abs(len(words) - len(said)), -len(words))",
          "length = near[0][1]": "length = -near[0][1]"}),

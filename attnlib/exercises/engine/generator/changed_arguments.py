@@ -33,6 +33,11 @@ ARGUMENTS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("one over {}", "These are the numbers for 1 / {}.", lambda x: 1 / x),
     ("one more than {}", "The numbers are those of one more than {}.", lambda x: x + 1),
     ("one less than {}", "The numbers are those of one less than {}.", lambda x: x - 1),
+    (
+        "the inverse of {}",
+        "These are the numbers for the order that undoes {}.",
+        lambda x: np.argsort(order(x)),
+    ),
 )
 
 
@@ -52,6 +57,7 @@ def of_two(f: Callable[..., Any], i: int, j: int, a: str, b: str) -> Iterator[Ge
         f"These are the numbers for {a}[{b}] in place of {a}.",
     )
     yield Generated(title, text, with_two_changed(f, i, j, lambda x, y: (x[whole(y)], y)))
+    yield Generated(title, text, with_two_changed(f, i, j, lambda x, y: (where_it_fits(x, y), y)))
     if i < j:
         text = f"These are the numbers with {a} and {b} exchanged."
         yield Generated(f"{a} and {b} are exchanged", text, with_two_changed(f, i, j, lambda x, y: (y, x)))
@@ -82,3 +88,15 @@ def whole(x: Any) -> Any:
     if getattr(getattr(x, "dtype", None), "kind", "") != "i":
         raise TypeError("an array of indices")
     return x
+
+
+def order(x: Any) -> Any:
+    """An array of indices in which each stands once; anything else is none."""
+    if not np.array_equal(np.sort(whole(x)), np.arange(len(x))):
+        raise TypeError("an order")
+    return x
+
+
+def where_it_fits(x: Any, y: Any) -> Any:
+    """The rows of an array in an order, where there are as many; else as they are."""
+    return x[order(y)] if len(x) == len(y) else x

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,12 @@ def truth(x: Any) -> Any:
     if getattr(getattr(x, "dtype", None), "kind", "") != "b":
         raise TypeError("an array of True and False")
     return x
+
+
+def rounded(x: Any, digits: int) -> Any:
+    if getattr(getattr(x, "dtype", None), "kind", "") != "f":
+        raise TypeError("numbers that need not be whole")
+    return np.round(x, digits)
 
 
 def ratio(x: Any, axis: int) -> Any:
@@ -103,6 +110,8 @@ def generated(
 def changes() -> Iterator[tuple[str, str, Callable[[Any], Any]]]:
     """What can be done to one result: name, sentence, and how."""
     yield from RESULTS
+    for digits in range(7):
+        yield "rounded", "The right numbers were rounded.", lambda x, digits=digits: rounded(x, digits)
     for title, sentence, new in ALONG_AXES:
         for axis in (-1, -2, -3, 0):
             yield title, sentence, lambda x, new=new, axis=axis: new(x, axis)
@@ -167,6 +176,56 @@ def with_an_argument(f: Callable[..., Any], i: int, name: str) -> Iterator[Gener
         yield Generated(
             f"{name} is {verb} at the end", text, lambda *some, new=new: new(plain(f(*some)), some[i])
         )
+
+
+def the_change_alone(
+    f: Callable[..., Any], names: list[str], labels: tuple[str, ...], task: str
+) -> Iterator[Generated]:
+    """Arguments as they came in; or, where the task wants them "after" or "new", what was added to them."""
+    if labels and set(labels) <= set(names):
+        text = "These are the arguments as they came in."
+        yield Generated(
+            "nothing was changed", text, lambda *some: tuple(some[names.index(one)] for one in labels)
+        )
+    for i, name in enumerate(() if labels else names):
+        yield Generated(
+            f"`{name}` is unchanged", f"That is `{name}` as it came in.", lambda *some, i=i: array(some[i])
+        )
+    said = f"{task} {f.__doc__}"
+    new = [name for name in names if re.search(rf"\b{name}\b(,? \w+){{0,3}} after\b|\bnew {name}\b", said)]
+    if labels:
+        chosen = [names.index(label) for label in labels if label in new]
+        if not chosen or len(chosen) < len(labels):
+            return
+    else:
+        chosen = [names.index(name) for name in new][:1]
+    letters = ", ".join(f"`{names[i]}`" for i in chosen)
+    name = f"the change of {letters}, not the new value"
+    text = "This is how much was added or subtracted. What comes of it is wanted."
+    for sign in (1, -1):
+
+        def changed(*some: Any, sign: int = sign) -> Any:
+            found = f(*some)
+            pairs = zip(found if labels else (found,), chosen, strict=True)
+            left = tuple(sign * (plain(x) - same_shape(some[i], x)) for x, i in pairs)
+            return left if labels else left[0]
+
+        if chosen:
+            yield Generated(name, text, changed)
+
+
+def array(argument: Any) -> Any:
+    """An argument with axes; a number may be a result by chance."""
+    if not np.ndim(argument):
+        raise TypeError("an array")
+    return argument
+
+
+def same_shape(argument: Any, result: Any) -> Any:
+    """The argument; it has the shape of the result, or else the result is no new value of it."""
+    if np.shape(argument) != np.shape(result):
+        raise TypeError("an argument of the result's shape")
+    return argument
 
 
 def with_a_size(

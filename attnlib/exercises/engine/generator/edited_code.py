@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from attnlib.editing import Change, Place, called, places, replaced
 from attnlib.exercises.engine.generator.generated import Generated, Rules
 from attnlib.exercises.engine.generator.rules.numbers_and_names import BOUNDS, OFF_BY_ONE
-from attnlib.exercises.engine.generator.words import Words
+from attnlib.exercises.engine.generator.words import Words, size
 from attnlib.exercises.engine.loop_limit import NAMES, with_limit
 from attnlib.exercises.engine.model import CodeExercise
 from attnlib.exercises.engine.source_edits import COMMON, source_of, with_mistakes
@@ -63,14 +63,23 @@ def edits_of(source: str, task: str, like: Callable[..., Any], rules: Rules) -> 
     ]
     seen = {code_of(tree, definition.name)}
     for place, change in found:
-        if change.name == OFF_BY_ONE and called(place.parent) in BOUNDS:
+        if not is_count(place) and change.name == OFF_BY_ONE:
             continue
+        if isinstance(place.node, ast.Name) and size(place.parent):
+            continue  # the rule for lengths says which length it is
         for pairs in targets(place, change, of_body):
             with replaced(pairs):
                 code = code_of(tree, definition.name)
             if code is not None and code not in seen:
                 seen.add(code)
                 yield Mutant(change, pairs, FunctionType(code, names, definition.name))
+
+
+def is_count(position: Place) -> bool:
+    """Whether a whole number may be a count or an index: no bound, and no factor, divisor or power."""
+    parent = position.parent
+    of_product = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult | ast.Div | ast.Pow)
+    return called(parent) not in BOUNDS and not of_product
 
 
 def targets(edited: Place, change: Change, everywhere: list[Place]) -> Iterator[list[tuple[Place, ast.AST]]]:

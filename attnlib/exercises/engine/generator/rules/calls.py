@@ -129,6 +129,8 @@ def logarithms(node: ast.Call, words: Words) -> Iterator[Change]:
 
 def repetitions(node: ast.Call, words: Words) -> Iterator[Change]:
     """A whole array after itself where each entry is repeated, or the other way round."""
+    if called(node) == "tile" and len(node.args) == 2:
+        yield from untiled(node)
     if called(node) != "repeat" or not isinstance(node.func, ast.Attribute):
         return
     given = (
@@ -142,6 +144,17 @@ def repetitions(node: ast.Call, words: Words) -> Iterator[Change]:
         new = parsed("np.concatenate([x] * (n), axis=a)", x=x, n=count, a=axis)
         text = "The whole was put down several times, one copy after the other; each entry is to be repeated."
         yield Change(new, "tiled, not repeated", text)
+
+
+def untiled(node: ast.Call) -> Iterator[Change]:
+    """Each entry several times in a row, where copies of the whole come one after the other."""
+    x, counts = node.args
+    along = counts.elts if isinstance(counts, ast.Tuple) else [counts]
+    text = "Each entry was repeated before the next one came; copies of the whole should come one after the other."
+    for axis, count in enumerate(along, -len(along)):
+        if not (isinstance(count, ast.Constant) and count.value == 1):
+            new = parsed("np.repeat(x, n, axis=a)", x=x, n=count, a=ast.Constant(axis))
+            yield Change(new, "repeated, not tiled", text)
 
 
 def rearranged(node: ast.Call, words: Words) -> Iterator[Change]:
@@ -178,7 +191,8 @@ def masks(node: ast.Call, words: Words) -> Iterator[Change]:
     text = "The choice between two values is missing: one of them was always taken."
     for always in (yes, no):
         yield Change(always, f"{of} was left out", text, everywhere=True)
-    for value in (0.0, -1e9, -1e4, 1e-9, 1.0):
+    hides = isinstance(no, ast.Constant | ast.UnaryOp) or getattr(no, "attr", "") == "inf"
+    for value in (0.0, -1e9, -1e4, 1e-9, 1.0) if hides else ():
         new = ast.Call(node.func, [condition, yes, ast.Constant(value)], [])
         text = f"Entries that are hidden hold {value:g}, which is a number like any other."
         yield Change(new, f"{value:g} in hidden entries", text)

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from attnlib.editing import Change, parsed
-from attnlib.exercises.engine.generator.words import Words
+from attnlib.exercises.engine.generator.words import Words, size
 
 OFF_BY_ONE = "off by one"
 BOUNDS = ("min", "max", "minimum", "maximum", "clip")  # what they compare with is a bound, and no count
@@ -25,7 +25,30 @@ def numbers(node: ast.Constant, words: Words) -> Iterator[Change]:
         return
     for new in (2 * value, value / 2, -value):
         text = f"The number {value} is not the one that was used."
-        yield Change(ast.Constant(new), f"the {value} is another number", text, weak=value == 2)
+        name = (
+            f"the {value} is another number" if float(value) in words.numbers else "a number is another one"
+        )
+        yield Change(ast.Constant(new), name, text, weak=value == 2)
+
+
+def lengths(node: ast.Subscript | ast.Call, words: Words) -> Iterator[Change]:
+    """One length of the task in place of another: the number of keys for that of their numbers."""
+    if not size(node) or (size(node) or ("", None))[1] is None or not words.shapes:
+        return
+    right = words.length(node)
+    for letter, code in words.lengths.items():
+        if letter != right:
+            yield Change(code, *another_length(letter, right), weak=not right)
+
+
+def another_length(letter: str, right: str) -> tuple[str, str]:
+    """The name and the sentence of a mistaken length.
+
+    >>> another_length("n", "")[1]
+    'The length n was used where another is needed.'
+    """
+    name = f"the length `{letter}` in place of " + (f"`{right}`" if right else "another length")
+    return name, f"The length {letter} was used where {right or 'another'} is needed."
 
 
 def names(node: ast.Name, words: Words) -> Iterator[Change]:

@@ -63,7 +63,8 @@ def factors(node: ast.BinOp, words: Words) -> Iterator[Change]:
     for code, what in (("(x) ** 0.5", "root"), ("(x) ** 2", "square")):
         new = ast.BinOp(node.left, node.op, parsed(code, x=node.right))
         text = f"The {what} of {right} was used, where it is needed itself."
-        yield Change(new, f"the {what} of {right}", text)
+        again = right.startswith(f"the {what} of ")
+        yield Change(new, f"the {what} was taken twice" if again else f"the {what} of {right}", text)
 
 
 def products(node: ast.BinOp, left: str, right: str) -> Iterator[Change]:
@@ -87,7 +88,7 @@ def quotients(node: ast.BinOp, left: str, right: str) -> Iterator[Change]:
         new = parsed("-(-(a) // (b))", a=node.left, b=node.right)
         text = "The quotient was rounded up, and should be rounded down."
         yield Change(new, "rounded the other way", text)
-    for small in SMALL:
+    for small in SMALL if isinstance(node.op, ast.Div) else ():
         new = ast.BinOp(node.left, node.op, parsed("a + e", a=node.right, e=ast.Constant(small)))
         yield Change(new, "a small number was added", ADDED)
 
