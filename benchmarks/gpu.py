@@ -5,6 +5,8 @@ GPU gets, and a step of GPT-2 on each rung of the ladder: kinds of number, compi
 attnlib/data/results/gpu.json: figures, seeds, versions, device, date and commit.
 """
 
+import argparse
+import os
 import subprocess
 import sys
 import time
@@ -23,6 +25,7 @@ from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT, gpt2_small
 from attnlib.nn.attention import attention_weights
 from attnlib.nn.attention import scaled_dot_product_attention as fused
+from attnlib.nn.flash import flash_attention
 from attnlib.reference.attention import scaled_dot_product_attention as reference
 from attnlib.testing import tolerance
 from attnlib.train.device import Device, device, scale
@@ -93,10 +96,13 @@ def megabytes(work: Callable[[], Any], here: Device) -> float | None:
 
 
 def cost(here: Device, n: int) -> dict[str, Any]:
-    """Time and memory of a forward and backward pass, fused and plain, at n queries and n keys in half precision."""
+    """Time and memory of a forward and backward pass at n queries and n keys in half precision.
+
+    PyTorch's fused program, all weights written out, and the book's own tiles, which are Triton programs here.
+    """
     arrays = [X.requires_grad_() for X in drawn((1, 8, n, 64), "bfloat16", 0, here.type)]
     row: dict[str, Any] = {"n": n}
-    for name, attention in (("fused", fused), ("plain", plain)):
+    for name, attention in (("fused", fused), ("plain", plain), ("tiles", flash_attention)):
 
         def pass_(attention: Callable[..., torch.Tensor] = attention) -> None:
             torch.autograd.grad(attention(*arrays).float().square().sum(), arrays)
@@ -165,7 +171,9 @@ def ladder(here: Device, config: ModelConfig, texts: int, n: int) -> list[dict[s
 
 
 def commit() -> str | None:
-    """The commit that is measured, if this is a repository."""
+    """The commit that is measured: as COMMIT says, where a copy without its history is; else as git says."""
+    if "COMMIT" in os.environ:
+        return os.environ["COMMIT"]
     told = subprocess.run(
         ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True
     )
@@ -202,7 +210,13 @@ def measure(
 
 
 def main() -> int:
-    file = measure(FOLDER)
+    parser = argparse.ArgumentParser(description="What only a GPU can show.")
+    parser.add_argument(
+        "--steps", type=int, help="of each training; by default as many as a notebook takes on a GPU"
+    )
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where gpu.json is stored")
+    asked = parser.parse_args()
+    file = measure(asked.folder, steps=asked.steps)
     print(NONE if file is None else file.read_text(encoding="utf-8"))
     return 0
 

@@ -1,9 +1,10 @@
 """One way to run an experiment: each arm at its own learning rate, for 1, 4 and 16 times the steps, trial by trial.
 
 An `Experiment` names its arms, in groups of arms that are compared, and a function `trial` that trains one model and
-measures it. The learning rate of an arm is the best of three, for two seeds that serve this choice only, at 1x. An
+measures it. The learning rate of an arm is the best of its rates, for two seeds that serve this choice only, at 1x. An
 experiment may set a `tie`: of rates whose figures differ by less, the smallest is taken, because it suits a longer
-training better. An experiment without `rates` has none to choose; its arms bring theirs.
+training better. An experiment without `rates` has none to choose; its arms bring theirs. So does an arm that has an
+option `rate`.
 
 With `at_each`, an arm's rate is chosen anew at each budget, among `rates` that rise by a factor: the search starts from
 the rate of the budget before and goes on until both neighbours of the best have been tried, so no chosen rate is
@@ -13,7 +14,8 @@ Every arm is trained at 1x and 4x with five other seeds. It is also trained at 1
 figure by more than two standard deviations, if another arm of the group is that close, or if the experiment lists it
 under `always`; but not if it has reached the best possible figure with every seed.
 
-Every trial is stored at once; the same command goes on where it was stopped, and refuses to mix settings.
+Every trial is stored at once; the same command goes on where it was stopped, and refuses to mix settings. Further
+rates may be added: then arms whose best rate is another one now are trained again, and the old trials are left out.
 
     python experiments/neighbours.py               # everything that is missing
     python experiments/neighbours.py --hours 0.5   # starts no trial after half an hour of processor time
@@ -60,6 +62,7 @@ class Experiment:
     figure: str = "accuracy"  # the measured number that is compared; more is better
     best: float = 1.0  # the largest figure that is possible
     always: tuple[str, ...] = ()  # arms that are trained for 16x unless they are at the best
+    longest: int = BUDGETS[-1]  # times the steps; with 4, no arm is trained at 16x
     tie: float = 0.0  # of rates whose figures at 1x differ by less, the smallest is taken
     once: Callable[[], Mapping[str, Any]] = dict  # what needs no training: baselines, controls, chance
 
@@ -79,15 +82,10 @@ class Job(NamedTuple):
 
 
 def figures(experiment: Experiment, trials: Trials, group: str, arm: str, times: int) -> np.ndarray:
-    """The figure of each of the compared seeds that has been run."""
-    return np.array(
-        [
-            one[experiment.figure]
-            for one in trials
-            if (one["group"], one["arm"], one["times"]) == (group, arm, times) and one["seed"] in SEEDS
-        ],
-        dtype=float,
-    )
+    """The figure of each of the compared seeds that has been run at the rate that was chosen."""
+    mine = [one for one in trials if (one["group"], one["arm"], one["times"]) == (group, arm, times)]
+    mine = [one for one in reported(experiment, trials, mine) if one["seed"] in SEEDS]
+    return np.array([one[experiment.figure] for one in mine], dtype=float)
 
 
 def scores(experiment: Experiment, trials: Trials, group: str, arm: str, times: int) -> dict[float, float]:
@@ -109,21 +107,35 @@ def chosen_rate(experiment: Experiment, trials: Trials, group: str, arm: str, ti
     return min(lr for lr, found in score.items() if found >= max(score.values()) - experiment.tie)
 
 
+def reported(experiment: Experiment, trials: Trials, among: Trials | None = None) -> Trials:
+    """The trials without those of a rate that was chosen before further rates were tried."""
+
+    def stays(one: dict[str, Any]) -> bool:
+        group, arm, times = one["group"], one["arm"], one["times"]
+        if one["seed"] in RATE_SEEDS or not scores(
+            experiment, trials, group, arm, times if experiment.at_each else 1
+        ):
+            return True
+        return one["lr"] == chosen_rate(experiment, trials, group, arm, times)
+
+    return [one for one in (trials if among is None else among) if stays(one)]
+
+
 def rates_to_try(experiment: Experiment, trials: Trials, group: str, arm: str, times: int) -> Sequence[float]:
     """All rates; or, where they are chosen at each budget, the best until now and its two neighbours."""
+    score = scores(experiment, trials, group, arm, times)
+    if "rate" in experiment.arms[group][arm]:  # the arm brings its own, and uses none of these
+        return (sorted(score) or experiment.rates_to_try[:1]) if times == 1 else ()
     if not experiment.at_each or experiment.rates is None:
         return experiment.rates_to_try if times == 1 else ()
     ladder = experiment.rates
-    middle = ladder[len(ladder) // 2]
-    first = middle if times == 1 else chosen_rate(experiment, trials, group, arm, times // BUDGETS[1])
-    score = scores(experiment, trials, group, arm, times)
-    tried = around(ladder, first)
-    while all(lr in score for lr in tried):
-        wider = around(ladder, max(tried, key=lambda lr: score[lr]))
-        if set(wider) <= set(tried):
-            break
-        tried = sorted({*tried, *wider})
-    return tried
+    if score:
+        first = max(score, key=lambda lr: score[lr])
+    elif times > 1:
+        first = chosen_rate(experiment, trials, group, arm, times // BUDGETS[1])
+    else:
+        first = ladder[len(ladder) // 2]
+    return sorted({*score, *around(ladder, first)})
 
 
 def around(ladder: Sequence[float], rate: float) -> list[float]:
@@ -141,7 +153,7 @@ def wants_more(experiment: Experiment, trials: Trials, group: str, arm: str) -> 
     """Whether an arm is trained at 16x: it is not at the best, and it still moves, or another is close, or always."""
     four = {other: figures(experiment, trials, group, other, 4) for other in experiment.arms[group]}
     mine = four.pop(arm)
-    if mine.min() > experiment.best - AT_BEST:
+    if experiment.longest < BUDGETS[-1] or mine.min() > experiment.best - AT_BEST:
         return False
     if arm in experiment.always:
         return True
@@ -202,12 +214,23 @@ def stored_trials(experiment: Experiment, folder: Path) -> Trials:
     for group, members in now["arms"].items():  # an arm may be added, not changed
         was["arms"].setdefault(group, {})
         was["arms"][group] = {**members, **was["arms"][group]}
+    if widened(was["settings"], now["settings"]):
+        was["settings"] = now["settings"]
     if changed := [key for key in now if now[key] != was[key]]:
         raise ValueError(
             f"{experiment.name}: stored trials are continued with the same settings only; {changed[0]} were "
             f"{was[changed[0]]} and are {now[changed[0]]}. Put them back, or move the stored result away."
         )
     return stored["trials"]
+
+
+def widened(was: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether settings differ in how rates are chosen only, from all that were tried and further ones."""
+    choice = ("rates", "at_each", "chosen_by", "figure")
+    same = {key: value for key, value in was.items() if key not in choice} == {
+        key: value for key, value in now.items() if key not in choice
+    }
+    return same and set(was["rates"]) <= set(now["rates"])
 
 
 def run_one(experiment: Experiment, job: Job, steps: int) -> dict[str, Any]:
@@ -264,6 +287,9 @@ def run(
         trials.append(run_one(experiment, job, job.times * experiment.steps))
         store(experiment, trials, folder)
         bar(experiment, job, trials, len(waiting) - 1)
+    if not waiting and len(kept := reported(experiment, trials)) < len(trials):
+        trials = kept
+        store(experiment, trials, folder)
     return trials
 
 

@@ -12,6 +12,7 @@ import torch
 from _runner import Experiment, main
 from torch import Tensor, nn
 
+from attnlib.models.stack import Stack
 from attnlib.nn.convolution import ConvolvedFeedForward
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.transformer import FeedForward, pre_norm
@@ -74,10 +75,10 @@ class Layer(nn.Module):
         return X
 
 
-def model(network: str, attention: bool) -> base.Model:
+def model(network: str, attention: bool) -> Stack:
     """The model of `block`, with other layers."""
-    made = base.Model(layers=0)
-    made.layers = nn.Sequential(*(Layer(network, attention) for _ in range(LAYERS)))
+    made = base.model_of(layers=0)
+    made.blocks = nn.Sequential(*(Layer(network, attention) for _ in range(LAYERS)))
     return made
 
 
@@ -100,7 +101,7 @@ EXPERIMENT = Experiment(
         }
     },
     steps=base.EXPERIMENT.steps,
-    rates=base.EXPERIMENT.rates,
+    rates=(3e-3, 1e-2, 3e-2, 1e-1),
     settings={**base.EXPERIMENT.settings, "layers": LAYERS, "hidden": (PLAIN, GATED, NEIGHBOURS)},
     figure="known",
     once=lambda: {"floors": base.KNOWN},

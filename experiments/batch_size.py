@@ -1,7 +1,7 @@
 """How many steps does a batch need, and does its gradient say so before? (book: where-the-time-goes)
 
 A small GPT reads sentences of the course's grammar in batches of 2 to 128 rows of 32 words. Each arm has the best of
-three rates, constant. Stored is after how many steps the held-out loss, looked at often, is first below each of some
+four rates, constant. Stored is after how many steps the held-out loss, looked at often, is first below each of some
 levels, and the noise scale at as many steps of the training, from batches of two sizes: with eq-steps-of-a-batch it
 predicts the steps of all arms from those of one.
 """
@@ -114,7 +114,7 @@ EXPERIMENT = Experiment(
     trial=trial,
     arms={"rows": {str(rows): {"rows": rows} for rows in ROWS}},
     steps=60,
-    rates=(1e-3, 3e-3, 1e-2),
+    rates=(1e-3, 3e-3, 1e-2, 3e-2),
     settings={
         "words": len(VOCAB), "n": N, "width": WIDTH, "heads": HEADS, "layers": LAYERS, "sentences": SENTENCES,
         "held out": HELD_OUT, "looks": LOOKS, "levels": LEVELS, "small": SMALL, "large": LARGE, "draws": DRAWS,

@@ -137,7 +137,7 @@ EXPERIMENT = Experiment(
         },
     },
     steps=200,
-    rates=(3e-3, 1e-2, 3e-2),
+    rates=(1e-3, 3e-3, 1e-2, 3e-2),
     settings={
         "symbols": len(LANGUAGE.pairs),
         "length": LENGTH,

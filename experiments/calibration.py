@@ -10,7 +10,7 @@ goes back to the step with the smallest held-out loss. Two rivals show what thes
 are worth: "twice the points" trains on both parts, "mixed 0.1" takes the plain network and mixes its probabilities with
 equal ones, as label smoothing does with the labels, but after the training.
 
-As in `_runner.py` an arm has the best of three rates for two seeds at 1x, and then five other seeds at 1x, 4x and 16x.
+As in `_runner.py` an arm has the best of the rates for two seeds at 1x, and then five other seeds at 1x, 4x and 16x.
 The rate is constant, so that one training, measured three times, is all three. The networks are small and many, so all
 with the same rate and the same kind of points are trained side by side, in tensors with one axis more.
 
@@ -43,7 +43,7 @@ from attnlib.train.training import Training
 
 WIDTH, BATCH, STEPS, EVERY = 32, 100, 250, 25
 TESTED, COUNTED, BINS = 10_000, 1000, 15
-RATES = (1e-3, 3e-3, 1e-2)
+RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 GROUPS = {  # points to train on, and how far the middles of the clouds are from the axes
     "few points": {"n": 100, "apart": 1.0},
     "many points": {"n": 10_000, "apart": 1.0},

@@ -134,7 +134,7 @@ EXPERIMENT = Experiment(
     trial=trial,
     arms={"a known language": {"GPT": {}}},
     steps=400,
-    rates=(1e-3, 3e-3, 1e-2),
+    rates=(1e-3, 3e-3, 1e-2, 3e-2),
     settings={
         "symbols": V,
         "back": BACK,

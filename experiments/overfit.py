@@ -5,11 +5,11 @@ and over. A gap is the cross-entropy of a letter beyond that of the true probabi
 it may become negative, and that much was learned by heart. The text goes on with letters that are held out. They decide
 when to stop; the test is on new letters.
 
-Every arm has a dial of three positions in place of the three rates. It is the learning rate of an arm that has no other
-dial.
+Every arm has a dial in place of the rates, chosen anew at each budget by the held-out letters. It is the learning rate
+of an arm that has no other dial.
 
     "two blocks"    the cures: dropout at its four points together, and its rivals
-    "places"        dropout at each of the four points alone
+    "points"        dropout at each of the four points alone
 """
 
 import math
@@ -37,22 +37,22 @@ from attnlib.train.toy import TEST_SEED
 LANGUAGE, VOCAB = base.LANGUAGE, len(base.LANGUAGE.pairs)
 LETTERS, HELD_OUT, JUDGED = 3000, 1000, 200
 N, BATCH, WIDTH, RATE, EVERY, PATIENCE = 16, 32, 48, 3e-3, 25, 6
-PLACES = ("embedding", "weights", "attention", "network")
+POINTS = ("embedding", "weights", "attention", "network")
 TRUE = torch.from_numpy(LANGUAGE.next).float()
 JUDGES = torch.from_numpy(text(LANGUAGE, JUDGED, N + 1, seed=TEST_SEED))
 
 
-def only_in(model: GPT, place: str) -> None:
+def only_in(model: GPT, point: str) -> None:
     """Keep the dropout of one point only: the embedding, the attention weights, or the output of a sublayer."""
-    if place != "embedding":
+    if point != "embedding":
         model.dropout = nn.Identity()
     blocks: Any = model.blocks
     for block in blocks:
-        if place != "weights":
+        if point != "weights":
             block.attention.dropout = 0.0
-        if place != "attention":
+        if point != "attention":
             block.dropout = nn.Identity()
-        if place != "network":
+        if point != "network":
             block.feed_forward.dropout = nn.Identity()
 
 
@@ -88,14 +88,14 @@ def trial(
     dial: list[float],
     stop: bool = False,
     letters: int = LETTERS,
-    place: str = "",
+    point: str = "",
 ) -> dict[str, Any]:
     """Train one model with its dial in one position; its gaps at the end, and where it would have been stopped."""
     torch.manual_seed(seed)
     set_to = {turns: dial[int(lr) - 1]}
     model = model_of(set_to.get("dropped", 0.0), set_to.get("skipped", 0.0))
-    if place:
-        only_in(model, place)
+    if point:
+        only_in(model, point)
     whole = text(LANGUAGE, 1, letters + HELD_OUT, seed=TEST_SEED + 1 + seed)[0]
     own, held = (torch.from_numpy(part).unfold(0, N + 1, N) for part in (whole[:letters], whole[letters:]))
     curve: list[tuple[float, float, float]] = []  # on its text, held out, judged
@@ -115,6 +115,7 @@ def trial(
     end = best if stop else -1  # early stopping restores the best model
     return {
         "known": base.share(curve[end][2]),
+        "held": -curve[end][1],
         "gap": curve[end][2],
         "on its text": curve[end][0],
         "best gap": curve[best][2],
@@ -135,7 +136,8 @@ def counted(letters: int) -> list[float]:
     return found
 
 
-RATES = {"turns": "rate", "dial": [1e-3, 3e-3, 1e-2]}
+RATES = {"turns": "rate", "dial": [1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1]}
+SHARES = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
 
 EXPERIMENT = Experiment(
     name="overfit",
@@ -144,16 +146,21 @@ EXPERIMENT = Experiment(
     arms={
         "two blocks": {
             "early stop": {**RATES, "stop": True},
-            "dropout": {"turns": "dropped", "dial": [0.1, 0.2, 0.4]},
-            "stochastic depth": {"turns": "skipped", "dial": [0.1, 0.2, 0.4]},
+            "dropout": {"turns": "dropped", "dial": SHARES},
+            "stochastic depth": {"turns": "skipped", "dial": SHARES},
             "nothing": RATES,
+            "same rate": {"turns": "rate", "dial": [RATE] * len(SHARES)},  # nothing, at the rate of those with a dial
             "twice the text": {**RATES, "letters": 2 * LETTERS},
-            "weight decay": {"turns": "decay", "dial": [1.0, 3.0, 10.0]},
+            "weight decay": {"turns": "decay", "dial": [0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0]},
         },
-        "places": {place: {"turns": "dropped", "dial": [0.1, 0.2, 0.4], "place": place} for place in PLACES},
+        "points": {point: {"turns": "dropped", "dial": SHARES, "point": point} for point in POINTS},
     },
     steps=250,
-    rates=(1.0, 2.0, 3.0),
+    rates=tuple(float(i + 1) for i in range(len(SHARES))),
+    at_each=True,
+    chosen_by="held",
+    tie=0.02,  # two texts do not tell smaller differences
+    longest=4,
     settings={
         "symbols": VOCAB, "letters": LETTERS, "held out": HELD_OUT, "judged": JUDGED, "length": N, "width": WIDTH,
         "batch": BATCH, "rate": RATE, "every": EVERY, "patience": PATIENCE, "rates are": "positions of the dial",

@@ -57,7 +57,7 @@ EXPERIMENT = Experiment(
         }
     },
     steps=300,
-    rates=(3e-3, 1e-2, 3e-2),
+    rates=(3e-3, 1e-2, 3e-2, 1e-1),
     settings={"length": LENGTH, "symbols": SYMBOLS, "width": WIDTH, "batch": BATCH, "tested": SIZE},
     once=lambda: {"chance": 1 / LENGTH, "first place only": (1 + 11 / 11) / LENGTH},
 )

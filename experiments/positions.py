@@ -103,7 +103,7 @@ EXPERIMENT = Experiment(
         "one layer": {arm: {"positions": arm, "depth": "one layer"} for arm in POSITIONS},
     },
     steps=STEPS,
-    rates=(2.5e-3, 5e-3, 1e-2),
+    rates=(1.25e-3, 2.5e-3, 5e-3, 1e-2, 2e-2, 4e-2),
     settings={
         "symbols": SYMBOLS,
         "offset": OFFSET,

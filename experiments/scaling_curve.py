@@ -1,7 +1,7 @@
 """How much better is a larger model, and can one say so before it is trained? (book: train-your-own-gpt)
 
 GPTs of two layers and six widths read the same number of tokens of Python's standard library, no token twice at 1x and
-4x, and are tested on modules that none of them has read. Everything else is alike; each width has the best of three
+4x, and are tested on modules that none of them has read. Everything else is alike; each width has the best of five
 rates. The page fits a line to all widths but the largest, on logarithmic axes, and looks where the largest falls.
 """
 
@@ -88,7 +88,7 @@ EXPERIMENT = Experiment(
     trial=trial,
     arms={"widths": {str(width): {"width": width} for width in WIDTHS}},
     steps=100,
-    rates=(2e-3, 6e-3, 2e-2),
+    rates=(6e-4, 2e-3, 6e-3, 2e-2, 6e-2),
     settings={"n": N, "batch": BATCH, "layers": LAYERS, "merges": MERGES, "tokens": TOKENS, "asked": ASKED},
     figure="gain",
     best=0.0,

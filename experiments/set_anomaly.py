@@ -97,7 +97,7 @@ EXPERIMENT = Experiment(
         for trained in TRAINED
     },
     steps=STEPS,
-    rates=(2.5e-3, 5e-3, 1e-2),
+    rates=(2.5e-3, 5e-3, 1e-2, 2e-2, 4e-2),
     settings={
         "classes": CLASSES,
         "members": MEMBERS,

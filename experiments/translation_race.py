@@ -84,7 +84,7 @@ EXPERIMENT = Experiment(
     trial=trial,
     arms={"equal time": {"transformer": {"kind": "transformer"}, "recurrent": {"kind": "dot"}}},
     steps=SECONDS,
-    rates=(3e-3, 6e-3, 1.2e-2),
+    rates=(1.5e-3, 3e-3, 6e-3, 1.2e-2),
     settings={"unit": "seconds", "batch": BATCH, "sentences": SENTENCES, "width": WIDTH, "lengths": LENGTHS},
     figure="exact",
 )

@@ -100,7 +100,11 @@ EXPERIMENT = Experiment(
         }
     },
     steps=60,
-    rates=(1e-3, 3e-3, 1e-2),
+    rates=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1),
+    at_each=True,
+    chosen_by="inside",  # what comes beyond the trained length decides nothing
+    tie=0.002,
+    longest=4,
     settings={
         "symbols": SYMBOLS,
         "offset": OFFSET,

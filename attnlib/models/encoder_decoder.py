@@ -14,7 +14,7 @@ from attnlib.models.config import ModelConfig
 from attnlib.models.parts import block_of, last_norm_of, positions_of, stack_of
 from attnlib.models.start import keep_sizes
 from attnlib.nn.cache import DecoderCache, KVCache, SourceCache
-from attnlib.nn.direct_calls import with_direct_calls
+from attnlib.nn.direct_calls import DirectCalls
 from attnlib.nn.positional import LearnedPositions
 from attnlib.nn.transformer import Block, dropout_of
 from attnlib.shapes import Bool, Float, Int, checked
@@ -162,15 +162,17 @@ class Predictor:
         source: Int[Tensor, "b n"],
         source_mask: Bool[Tensor, "b n"] | None = None,
     ) -> None:
-        self.model, self.kv_cache = with_direct_calls(model), model.new_kv_cache()
+        self.calls, self.kv_cache = DirectCalls(model), model.new_kv_cache()
         self.memory, self.source_mask = model.encode(source, source_mask), source_mask
         self.reads = torch.arange(len(source), device=source.device)  # which source each row reads
 
     @torch.inference_mode()
     def _scores(self, prefix: Int[Tensor, "b m"]) -> Float[Tensor, "b vocab"]:
         new = prefix[:, len(self.kv_cache.target[0]) :]
-        stream = self.model.hidden(self.memory, self.source_mask, new, self.kv_cache)
-        return self.model.unembed(stream[:, -1])
+        self.calls.renew(goes_on=new.shape[1] == 1 < prefix.shape[1])
+        model = self.calls.of_tensors
+        stream = model.hidden(self.memory, self.source_mask, new, self.kv_cache)
+        return model.unembed(stream[:, -1])
 
     def __call__(self, prefix: Int[Tensor, "b m"]) -> Float[Tensor, "b vocab"]:
         return self._scores(prefix).log_softmax(-1)  # a tensor like any other: outside, it may be changed

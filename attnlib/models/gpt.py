@@ -17,7 +17,7 @@ from attnlib.models.parts import last_norm_of, positions_of, stack_of
 from attnlib.models.saved import save_model, saved_model, take_parameters
 from attnlib.models.start import initialise
 from attnlib.nn.cache import KVCache
-from attnlib.nn.direct_calls import with_direct_calls
+from attnlib.nn.direct_calls import DirectCalls
 from attnlib.nn.transformer import dropout_of
 from attnlib.shapes import Float, Int, checked
 
@@ -118,27 +118,34 @@ class Predictor:
     """The log-probabilities of what comes after a prefix that grows: of each call it reads what is new."""
 
     def __init__(self, model: GPT, kv_cache: list[KVCache]) -> None:
-        self.model, self.kv_cache = with_direct_calls(model), kv_cache
+        self.calls, self.kv_cache, self.read = DirectCalls(model), kv_cache, 0
 
     def __call__(self, prefix: Int[Tensor, "b n"]) -> Float[Tensor, "b vocab"]:
+        new = self._new(prefix)
         with torch.inference_mode():
-            scores = self.model.next_scores(self._new(prefix), self.kv_cache)
+            if new.numel() == 1 and self.calls.of_arrays is not None:
+                scores = torch.from_numpy(self.calls.of_arrays.next_scores(new.numpy(), self.kv_cache))
+            else:
+                scores = self.calls.of_tensors.next_scores(new, self.kv_cache)
         return scores.log_softmax(-1)  # a tensor like any other: outside, it may be changed
 
     def after_each(self, prefix: Int[Tensor, "b n"]) -> Float[Tensor, "b k vocab"]:
         """What comes after each token that is new in the prefix, in one pass."""
+        new = self._new(prefix)
         with torch.inference_mode():
-            scores = self.model.forward(self._new(prefix), self.kv_cache)
+            scores = self.calls.of_tensors.forward(new, self.kv_cache)
         return scores.log_softmax(-1)
 
     def _new(self, prefix: Int[Tensor, "b n"]) -> Int[Tensor, "b k"]:
-        """What has not been read yet."""
-        read = self.kv_cache[0].length
-        if prefix.shape[1] <= read:
+        """What has not been read yet; parameters that lie elsewhere now are noticed unless it is the next token."""
+        read, n = self.kv_cache[0].length, prefix.shape[1]
+        if n <= read:
             raise ValueError(
                 f"Predictor: a prefix must grow; got {prefix.shape[1]} tokens after {read}. "
                 "`crop` it first, or make a new predictor."
             )
+        self.calls.renew(goes_on=read == self.read and n == read + 1)
+        self.read = n
         return prefix[:, read:]
 
     def reorder(self, order: Int[Tensor, "k"]) -> None:

@@ -68,6 +68,13 @@ CONFIGS: dict[str, Config] = {
         "tie_word_embeddings": False, "attention_bias": True, "num_local_experts": 32, "num_experts_per_tok": 4,
         "sliding_window": 128, "rope_theta": 150000,
     },
+    "GLM-4.7-Flash": {
+        "model_type": "glm4_moe_lite", "hidden_size": 2048, "intermediate_size": 10240, "num_hidden_layers": 47,
+        "num_attention_heads": 20, "num_key_value_heads": 20, "vocab_size": 154880, "tie_word_embeddings": False,
+        "q_lora_rank": 768, "kv_lora_rank": 512, "qk_nope_head_dim": 192, "qk_rope_head_dim": 64, "v_head_dim": 256,
+        "first_k_dense_replace": 1, "n_routed_experts": 64, "num_experts_per_tok": 4, "n_shared_experts": 1,
+        "moe_intermediate_size": 1536, "rope_theta": 1000000,
+    },
     "DeepSeek-V3": {
         "model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432, "num_hidden_layers": 61,
         "num_attention_heads": 128, "num_key_value_heads": 128, "vocab_size": 129280, "tie_word_embeddings": False,

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from attnlib import rules
+from attnlib.extras import must_be_there
 from attnlib.models.gpt import GPT
 
 # Where a published key goes: {0} is the layer. A tensor with three goals is cut in three.
@@ -59,6 +60,7 @@ def load_published(model: GPT, file: str | Path) -> Taken:
 
 def read(file: str | Path) -> dict[str, Tensor]:
     """The tensors of a safetensors file; a sentence where it is something else or broken off."""
+    must_be_there("load_published", "pretrained", but=("regex",))
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 

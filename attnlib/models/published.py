@@ -13,6 +13,7 @@ from urllib.request import HTTPRedirectHandler, build_opener
 
 from torch import Tensor
 
+from attnlib import rules
 from attnlib.data.bpe.files import load_tokenizer
 from attnlib.data.bpe.tokenizer import Tokenizer
 from attnlib.models.config import ModelConfig
@@ -36,6 +37,71 @@ def gpt2_config(published: dict[str, Tensor], d_head: int = D_HEAD) -> ModelConf
         n_layers=sum(name.endswith(".ln_1.weight") for name in named),
         d_hidden=named["h.0.mlp.c_fc.weight"].shape[1],
     )
+
+
+def llama_config(fields: dict[str, Any], published: dict[str, Tensor]) -> ModelConfig:
+    """The config of a model with Llama's names: sizes from the shapes, the rest from the fields of its config.json."""
+    named = {name.removeprefix("model."): W for name, W in published.items()}
+    vocab, d_model = named["embed_tokens.weight"].shape
+    n_heads = int(fields["num_attention_heads"])
+    d_k = int(fields.get("head_dim") or d_model // n_heads)
+    rotary = fields.get("rope_parameters") or fields.get("rope_scaling") or {}
+    kind = rotary.get("rope_type", rotary.get("type", "default"))
+    came = f"got {kind!r}, which stretches them."
+    rules.must(kind == "default", "llama_config", f"rotary positions must be plain; {came}")
+    return ModelConfig(
+        vocab=vocab,
+        context=int(fields["max_position_embeddings"]),
+        d_model=d_model,
+        n_heads=n_heads,
+        n_kv_heads=named["layers.0.self_attn.k_proj.weight"].shape[0] // d_k,
+        d_k=d_k,
+        n_layers=sum(name.endswith(".input_layernorm.weight") for name in named),
+        d_hidden=named["layers.0.mlp.up_proj.weight"].shape[0],
+        positions="rotary",
+        layout="halves",
+        base=float(fields.get("rope_theta") or rotary.get("rope_theta", 10_000.0)),
+        norm="rms",
+        eps=float(fields.get("rms_norm_eps", 1e-6)),
+        qk_norm="layers.0.self_attn.q_norm.weight" in named,
+        activation="swish",
+        gated=True,
+        bias="layers.0.self_attn.o_proj.bias" in named,
+        tied="lm_head.weight" not in named,
+    )
+
+
+def load_published_folder(folder: str | Path) -> tuple[GPT, Tokenizer]:
+    """GPT-2 or a model with Llama's names, and its tokenizer: vocab.json and merges.txt beside model.safetensors."""
+    folder = Path(folder)
+    published = read(folder / "model.safetensors")
+    fields = _fields(folder / "config.json")
+    short = {name.removeprefix("transformer.").removeprefix("model.") for name in published}
+    if "embed_tokens.weight" in short:
+        then = "It is published beside the parameters."
+        rules.must(bool(fields), "load", f"there must be {folder / 'config.json'}; got none. {then}")
+        config = llama_config(fields, published)
+    else:
+        came = f"got {', '.join(sorted(published)[:2])} in {folder}."
+        rules.must("wte.weight" in short, "load", f"parameters must have the names of GPT-2 or Llama; {came}")
+        heads = fields.get("n_head")
+        width = next(W.shape[1] for name, W in published.items() if name.endswith("wte.weight"))
+        config = gpt2_config(published, width // heads if heads else D_HEAD)
+    model = GPT(config)
+    take_published(model, published, str(folder))
+    return model.eval(), load_tokenizer(folder)
+
+
+def _fields(file: Path) -> dict[str, Any]:
+    """What a config.json says; nothing where there is none."""
+    if not file.is_file():
+        return {}
+    try:
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    except (ValueError, TypeError):
+        raise ValueError(
+            f"load: {file} must be the config of a model, as JSON; got something else."
+        ) from None
 
 
 def load_gpt2(folder: str | Path, d_head: int = D_HEAD) -> tuple[GPT, Tokenizer]:

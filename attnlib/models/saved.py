@@ -12,6 +12,7 @@ from typing import IO, Any
 from torch import Tensor, nn
 
 from attnlib import rules
+from attnlib.extras import must_be_there
 from attnlib.models.config import ModelConfig, stored_config
 
 PARAMETERS, CONFIG = "model.safetensors", "config.json"
@@ -23,9 +24,10 @@ def save_model(model: Any, to: str | Path | IO[bytes]) -> None:
 
     A table that has two names is stored once.
     """
+    must_be_there("save", "train", but=("regex",))
     from safetensors.torch import save, save_file
 
-    tensors = {name: one.detach().contiguous() for name, one in _stored(model)}
+    tensors = {name: one.detach().contiguous() for name, one in stored_parameters(model)}
     config = json.dumps(asdict(model.config), indent=1)
     if not isinstance(to, str | Path):
         to.write(save(tensors, metadata={CONFIG: config}))
@@ -45,7 +47,7 @@ def saved_model(source: str | Path | IO[bytes]) -> tuple[ModelConfig, Tensors]:
 
     if not isinstance(source, str | Path):
         data = source.read()
-        text = _metadata(data).get(CONFIG)
+        text = metadata_of(data).get(CONFIG)
         then = "`save` writes one."
         rules.must(
             text is not None, "load", f"an open file must have a model with its config; got none. {then}"
@@ -57,7 +59,7 @@ def saved_model(source: str | Path | IO[bytes]) -> tuple[ModelConfig, Tensors]:
     return config, load_file(Path(source) / PARAMETERS)
 
 
-def _metadata(data: bytes) -> dict[str, str]:
+def metadata_of(data: bytes) -> dict[str, str]:
     """What stands beside the tensors in a safetensors file, which begins with its table of contents and its length."""
     try:
         table = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
@@ -69,7 +71,7 @@ def _metadata(data: bytes) -> dict[str, str]:
 def take_parameters(model: nn.Module, tensors: Tensors) -> None:
     """Put the stored parameters into a model of the stored config, in the dtype in which they were stored."""
     model.to(next(iter(tensors.values())).dtype)
-    wanted = {name for name, _ in _stored(model)}
+    wanted = {name for name, _ in stored_parameters(model)}
     missing = ", ".join(sorted(wanted ^ tensors.keys()))
     rules.must(
         not missing, "load", f"{PARAMETERS} must have the parameters of {CONFIG}; they differ in {missing}."
@@ -77,7 +79,7 @@ def take_parameters(model: nn.Module, tensors: Tensors) -> None:
     model.load_state_dict(tensors, strict=False)  # a table with two names was stored under the first
 
 
-def _stored(model: nn.Module) -> list[tuple[str, Any]]:
+def stored_parameters(model: nn.Module) -> list[tuple[str, Any]]:
     """Each parameter once, and the buffers that belong to the state."""
     names = {name for name, _ in (*model.named_parameters(), *model.named_buffers())}
     return [(name, one) for name, one in model.state_dict().items() if name in names]

@@ -8,6 +8,7 @@ viz.show(ax.figure, alt="What the figure shows, in a sentence.")
 Interactive pictures are in `attnlib.viz.explorables`; `viz.explore` shows them.
 """
 
+import attnlib.viz.needed  # noqa: F401  (first: one sentence where matplotlib is missing)
 from attnlib.viz.alignment import alignment_plot
 from attnlib.viz.heatmap import heatmap
 from attnlib.viz.live import live_curve

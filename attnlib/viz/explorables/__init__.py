@@ -19,6 +19,7 @@ except ImportError as error:
 from attnlib.viz.explorables.base import Explorable
 from attnlib.viz.explorables.block_flow import BlockFlow
 from attnlib.viz.explorables.block_years import BlockYears
+from attnlib.viz.explorables.compute_valley import ComputeValley
 from attnlib.viz.explorables.cross_viewer import CrossViewer
 from attnlib.viz.explorables.decoding_tree import DecodingTree
 from attnlib.viz.explorables.float_formats import FloatFormats
@@ -27,6 +28,7 @@ from attnlib.viz.explorables.label_smoothing import LabelSmoothing
 from attnlib.viz.explorables.length_and_accuracy import LengthAndAccuracy
 from attnlib.viz.explorables.mask_painter import MaskPainter
 from attnlib.viz.explorables.merge_steps import MergeSteps
+from attnlib.viz.explorables.near_duplicates import NearDuplicates
 from attnlib.viz.explorables.optimiser_race import OptimiserRace
 from attnlib.viz.explorables.permuted_tokens import PermutedTokens
 from attnlib.viz.explorables.pipeline_schedule import PipelineSchedule
@@ -39,6 +41,7 @@ from attnlib.viz.explorables.turned_hands import TurnedHands
 __all__ = [
     "BlockFlow",
     "BlockYears",
+    "ComputeValley",
     "CrossViewer",
     "DecodingTree",
     "Explorable",
@@ -48,6 +51,7 @@ __all__ = [
     "LengthAndAccuracy",
     "MaskPainter",
     "MergeSteps",
+    "NearDuplicates",
     "OptimiserRace",
     "PermutedTokens",
     "PipelineSchedule",

@@ -3,10 +3,10 @@ const done = (step, begin, end) => Math.min(1, Math.max(0, step - begin) / Math.
 const rise = (i, warmup) => (warmup ? Math.min(1, (i + 1) / warmup) : 1);
 export const kinds = {
   constant: () => 1,
-  line: (i, steps, warmup, last) => 1 - (1 - last) * done(i, warmup, steps),
+  linear: (i, steps, warmup, last) => 1 - (1 - last) * done(i, warmup, steps),
   cosine: (i, steps, warmup, last) => last + ((1 - last) * (1 + Math.cos(Math.PI * done(i, warmup, steps)))) / 2,
   root: (i, steps, warmup) => Math.min(1, Math.sqrt(Math.max(1, warmup) / (i + 1))),
-  "stable, then down": (i, steps, warmup, last) => 1 - (1 - last) * done(i, steps - Math.floor(steps / 4), steps),
+  WSD: (i, steps, warmup, last) => 1 - (1 - last) * done(i, steps - Math.floor(steps / 4), steps),
 };
 export const rates = (kind, steps, warmup, peak, last) => {
   const w = Math.min(warmup, steps);

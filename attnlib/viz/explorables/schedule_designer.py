@@ -11,7 +11,7 @@ from attnlib.reference import schedules
 from attnlib.viz.explorables.base import Explorable, script, style
 from attnlib.viz.style import INK, PALETTE
 
-KINDS = ("constant", "line", "cosine", "root", "stable, then down")
+KINDS = ("constant", "linear", "cosine", "root", "WSD")
 MOST_STEPS, LARGEST_PEAK = 200, 0.01  # limits of the picture
 HALF = 0.5 - 1e-9  # of the peak, with a margin for rounding
 
@@ -34,10 +34,10 @@ class ScheduleDesigner(Explorable):
         steps, warmup = self.steps, min(self.warmup, self.steps)
         rules = {
             "constant": lambda i: schedules.constant(i, warmup, self.peak),
-            "line": lambda i: schedules.linear(i, steps, warmup, self.peak, self.last),
+            "linear": lambda i: schedules.linear(i, steps, warmup, self.peak, self.last),
             "cosine": lambda i: schedules.cosine(i, steps, warmup, self.peak, self.last),
             "root": lambda i: schedules.inverse_square_root(i, max(1, warmup), self.peak),
-            "stable, then down": lambda i: schedules.warmup_stable_decay(
+            "WSD": lambda i: schedules.warmup_stable_decay(
                 i, steps, steps // 4, warmup, self.peak, self.last
             ),
         }

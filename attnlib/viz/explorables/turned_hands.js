@@ -1,8 +1,8 @@
-/* A turned query and a turned key, pair by pair, as hands of clocks; and the score at every distance. */
+/* A rotated query and a rotated key, pair by pair, as hands of clocks; and the score at every distance. */
 export const SPAN = 24;
 export const speeds = (pairs, base) => Array.from({ length: pairs }, (_, i) => base ** (-i / pairs));
 export const turn = ([x, y], angle) => [x * Math.cos(angle) - y * Math.sin(angle), x * Math.sin(angle) + y * Math.cos(angle)];
-/* The hands of a query that looks `look` places back, and of a key, each turned to its place. */
+/* The hands of a query that looks `look` places back, and of a key, each rotated to its position. */
 export const query = (place, look, w) => w.map((speed) => turn(turn([1, 0], -look * speed), place * speed));
 export const key = (place, w) => w.map((speed) => turn([1, 0], place * speed));
 export const agree = (q, k) => q.map((hand, i) => dot(hand, k[i]));
@@ -33,8 +33,8 @@ const render = ({ model, el }) => {
   const x = along(SPAN, 0, 0, WIDE);
   const y = along(-1, 1, HIGH, 0);
   const add = (tag, attributes, ...children) => chart.appendChild(draw(tag, attributes, ...children));
-  add("text", { x: -26, y: -12 }, "score of each key, as a share of the largest possible");
-  add("text", { x: WIDE, y: HIGH + 32, "text-anchor": "end" }, "key, places before the query");
+  add("text", { x: -26, y: -12 }, "score of each key / largest possible");
+  add("text", { x: WIDE, y: HIGH + 32, "text-anchor": "end" }, "key, positions before the query");
   for (const at of [-1, 0, 1]) {
     add("line", { class: at ? "grid" : "axis", x1: 0, x2: WIDE, y1: y(at), y2: y(at) });
     add("text", { x: -8, y: y(at) + 4, "text-anchor": "end" }, at < 0 ? "−1" : at);
@@ -74,10 +74,10 @@ const render = ({ model, el }) => {
     });
     const other = all.map((score, at) => [score, at]).filter(([, at]) => Math.abs(at - look) > 2);
     const [rival, where] = other.reduce((a, b) => (b[0] > a[0] ? b : a));
-    const text = `The query at ${place} looks ${look} back. The key at ${place - before} scores ${show(all[before])} of 1.`;
+    const text = `The query at ${place} attends ${look} back. The key at ${place - before} scores ${show(all[before])} of 1.`;
     chart.setAttribute("aria-label", `Scores of the ${SPAN + 1} keys up to the query; the best is ${look} before it.`);
     const round = Math.round((2 * Math.PI) / w[pairs - 1]);
-    say(`${text} But for the aim's neighbours, the best other stands ${where} back, with ${show(rival)}. The slowest hand is round in ${round}.`);
+    say(`${text} Apart from the best key's neighbours, the highest score is ${show(rival)}, ${where} back. The slowest hand's round: ${round}.`);
   });
 };
 export default { render };

@@ -21,7 +21,7 @@ SPAN = 24  # the farthest key that is shown, in positions before the query
 class TurnedHands(Explorable):
     """A query that attends a few positions back, wherever it is; number and speed of the rotations to choose."""
 
-    QUESTION = "Which keys does a query take for the one three places back?"
+    QUESTION = "Which keys does a query take for the one three positions back?"
     SIZE = (417, 763)
     _esm, _css = script("turned_hands"), style("turned_hands")
 
@@ -57,5 +57,5 @@ class TurnedHands(Explorable):
         left.axis("off")
         right.plot(np.arange(SPAN + 1), self.scores(), "o-", ms=4, color=PALETTE[0])
         right.invert_xaxis()
-        right.set(xlabel="key, places before the query", ylabel="share of the score", ylim=(-1.1, 1.1))
+        right.set(xlabel="key, positions before the query", ylabel="score / largest", ylim=(-1.1, 1.1))
         return fig
