@@ -86,7 +86,7 @@ def form_of(one: Exercise, colab: str) -> str:
         return form(one, "", *lines)
     assert isinstance(one, AnswerExercise)
     data = as_data(one)
-    told = {"choices": data["choices"], "within": data["within"], "answer": data["answer"]}
+    told = {key: data[key] for key in ("choices", "within", "whole", "answer")}
     told["why"] = html(one.commentary)
     told["mistakes"] = [
         mistake

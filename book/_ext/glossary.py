@@ -31,10 +31,23 @@ def place_of(entry: str) -> str:
     return "term-" + re.sub(r"[^a-z0-9]+", "-", entry.split(",")[0].lower()).strip("-")
 
 
+def as_looked_for(term: str) -> str:
+    """A term in small letters; but an abbreviation is looked for as it is written, or "zeros" would lead to ZeRO.
+
+    >>> as_looked_for("Attention mask"), as_looked_for("ZeRO"), as_looked_for("KV cache")
+    ('attention mask', 'ZeRO', 'KV cache')
+    """
+    return term if sum(letter.isupper() for letter in term) > 1 else term.lower()
+
+
 def read_glossary(file: Path) -> dict[str, tuple[str, str]]:
-    """What each term leads to and means: term in small letters -> (its entry, the meaning)."""
+    """What each term leads to and means: term as it is looked for -> (its entry, the meaning)."""
     entries = ENTRY.findall(file.read_text("utf8")) if file.exists() else []
-    return {term.strip().lower(): (entry, meaning) for entry, meaning in entries for term in entry.split(",")}
+    return {
+        as_looked_for(term.strip()): (entry, meaning)
+        for entry, meaning in entries
+        for term in entry.split(",")
+    }
 
 
 def pattern(terms: list[str]) -> re.Pattern[str]:
@@ -42,8 +55,15 @@ def pattern(terms: list[str]) -> re.Pattern[str]:
 
     >>> pattern(["mask", "attention mask"]).search("The attention masks hide")[0]
     'attention masks'
+    >>> pattern(["ZeRO"]).search("filled with zeros"), pattern(["ZeRO"]).search("With ZeRO")[0]
+    (None, 'ZeRO')
     """
-    words = "|".join(re.escape(term).replace(r"\ ", r"\s+") for term in sorted(terms, key=len, reverse=True))
+
+    def word(term: str) -> str:
+        written = re.escape(term).replace(r"\ ", r"\s+")
+        return written if term == term.lower() else f"(?-i:{written})"
+
+    words = "|".join(word(term) for term in sorted(terms, key=len, reverse=True))
     return re.compile(rf"(?<![\w-])(?:{words})(?:s|es)?(?![\w-])" if words else r"(?!)", re.I)
 
 
@@ -78,8 +98,11 @@ def link_in(text: nodes.Text, left: dict[str, tuple[str, str]], target: str) -> 
     found = pattern(list(left)).search(text)
     if found is None:
         return
-    said = re.sub(r"\s+", " ", found[0].lower())
-    term = next(term for term in (said, said.removesuffix("s"), said.removesuffix("es")) if term in left)
+    said = re.sub(r"\s+", " ", found[0])
+    forms = [
+        form for one in (said, said.lower()) for form in (one, one.removesuffix("s"), one.removesuffix("es"))
+    ]
+    term = next(form for form in forms if form in left)
     entry = left[term][0]
     for other in [other for other, (its, _) in left.items() if its == entry]:
         del left[other]

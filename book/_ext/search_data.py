@@ -1,8 +1,9 @@
 """What the search searches: the words of every section, and the anchors that have a name of their own.
 
-They are written as one script, `search-data.js`, so that the search works from a disk too, where a page may not read
-files. The search itself is `_static/search.js`: MiniSearch, our weights, and the words of the field that mean the same
-(`book/synonyms.yml`).
+They are written as scripts, so that the search works from a disk too, where a page may not read files: `search-data.js`
+with the titles and names, and for each chapter, and for all else, one with its sections. The search loads these when a
+reader first turns to it, so the page opens as quickly with eleven chapters as with one. The search itself is
+`_static/search.js`: MiniSearch, our weights, and the words of the field that mean the same (`book/synonyms.yml`).
 """
 
 import json
@@ -36,7 +37,7 @@ ENDS = {
 LISTS = (RowList, ExerciseList, nodes.definition_list)
 REFERENCE = "book/api/"
 ENOUGH, LONG = 60, 120  # characters of an entry of the reference
-DATA = "search-data.js"
+DATA, PART = "search-data.js", "search-{}.js"
 
 
 # ---- The words of a page --------------------------------------------------------------------------------------------
@@ -146,7 +147,18 @@ def subjects_of(book: Path) -> dict[str, list[str]]:
     return found
 
 
-def data(env: BuildEnvironment, book: Path) -> dict[str, Any]:
+def part_of(page: str) -> str:
+    """The part of the data in which a page's sections stand: its chapter's, or that of all other pages.
+
+    >>> part_of("book/03-multi-head/3-memory"), part_of("book/glossary")
+    ('03-multi-head', 'others')
+    """
+    folder = page.split("/")[1] if page.count("/") > 1 else ""
+    return folder if folder[:1].isdigit() else "others"
+
+
+def data(env: BuildEnvironment, book: Path) -> tuple[dict[str, Any], dict[str, list[Any]]]:
+    """What the search page opens with, and the sections by part."""
     order = sorted(env.all_docs)
     subjects, of_page = subjects_of(book), page_subjects(book)
     titles = [
@@ -159,20 +171,31 @@ def data(env: BuildEnvironment, book: Path) -> dict[str, Any]:
         for page in order
     ]
     place = {page: i for i, (page, *_) in enumerate(titles)}
-    entries = [[place[page], *entry] for page in place for entry in facts_of(env, page).entries]
-    return {
+    parts: dict[str, list[Any]] = {part: [] for part in sorted({part_of(page) for page in order})}
+    for page in order:
+        parts[part_of(page)] += [[place[page], *entry] for entry in facts_of(env, page).entries]
+    opening = {
         "pages": titles,
-        "entries": entries,
+        "parts": list(parts),
         "names": [[name, place[page], anchor, called] for name, page, anchor, called in names(env)],
         "synonyms": listed(book / "synonyms.yml") or [],
+        "entries": [],
     }
+    return opening, parts
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.name != "html":
         return
-    text = json.dumps(data(app.env, Path(app.srcdir) / "book"), ensure_ascii=False, separators=(",", ":"))
-    (Path(app.outdir) / "_static" / DATA).write_text(f"window.searchData = {text};\n", "utf8")
+    opening, parts = data(app.env, Path(app.srcdir) / "book")
+    static = Path(app.outdir) / "_static"
+    (static / DATA).write_text(f"window.searchData = {compact(opening)};\n", "utf8")
+    for part, entries in parts.items():
+        (static / PART.format(part)).write_text(f"searchData.entries.push(...{compact(entries)});\n", "utf8")
+
+
+def compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def no_index_of_sphinx(app: Sphinx) -> None:

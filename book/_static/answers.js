@@ -102,10 +102,12 @@
     Array.isArray(answer)
       ? `Write ${shape(answer).join(" \u00D7 ")} numbers, such as ${isTable(answer) ? "1 2; 3 4 for two rows" : "1 2 3"}.`
       : "Write one number, such as 0.5 or 3/4.";
-  const whereWrong = ({ answer, choices, within }, yours) => {
+  const whereWrong = ({ answer, choices, within, whole }, yours) => {
     if (choices.length) return "That is not right.";
-    if (!Array.isArray(answer))
-      return Math.abs(yours - answer) <= CLOSE * Math.abs(answer) ? `Close: it should be right to ${within}.` : "That is not right.";
+    if (!Array.isArray(answer)) {
+      const wanted = whole ? "it is a whole number" : `it should be right to ${within}`;
+      return Math.abs(yours - answer) <= CLOSE * Math.abs(answer) ? `Close: ${wanted}.` : "That is not right.";
+    }
     const wrong = wrongAt(yours, answer, within);
     const first = wrong.indexOf(true);
     const width = isTable(answer) ? answer[0].length : 0;

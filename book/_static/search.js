@@ -1,10 +1,11 @@
-/* The search, over the sections of the book (search-data.js, written by book/_ext/finding.py). 1. Words: by their stems,
+/* The search, over the sections of the book (search-data.js and its parts, written by book/_ext/search_data.py). 1. Words: by their stems,
    and one name for what has several (book/synonyms.yml). 2. What a word is worth in a section. 3. Sections are gathered
    by page. 4. Places with a name of their own come first. 5. A piece of text. 6. The list. */
 (() => {
   "use strict";
 
-  const { pages, entries, names, synonyms } = window.searchData;
+  const { pages, parts, entries, names, synonyms } = window.searchData;
+  const root = document.documentElement.dataset.content_root;
 
   /* 1. */
   const stemmer = new Stemmer();
@@ -50,12 +51,12 @@
   /* 2. What a word tells is the rarer the more (BM25); where it stands counts too: in the title of a page, in a heading,
      in bold, in the text. */
   const FIELDS = { title: 6, subjects: 4, heading: 4, bold: 2.5, text: 1 };
-  const documents = entries.map(([page, anchor, heading, text, bold]) =>
-    ({ page, anchor, heading, text, fields: { title: anchor ? "" : pages[page][2], subjects: anchor ? "" : pages[page][3], heading: anchor ? heading : "", bold, text } }));
+  let documents;
   const postings = new Map(); // term -> Map of document -> how often, weighted
   let lengths, usual;
-  const read = () => { // once, when the first question is asked: a page that is only opened need not wait for it
-    if (lengths) return;
+  const index = () => {
+    documents = entries.map(([page, anchor, heading, text, bold]) =>
+      ({ page, anchor, heading, text, fields: { title: anchor ? "" : pages[page][2], subjects: anchor ? "" : pages[page][3], heading: anchor ? heading : "", bold, text } }));
     lengths = documents.map(({ fields }, id) => {
       let length = 0;
       for (const [field, weight] of Object.entries(FIELDS)) {
@@ -70,6 +71,25 @@
       return length;
     });
     usual = lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
+  };
+  /* Once, when somebody turns to the search: a page that is only opened need not wait for it. A part that does not come is
+     left out, and asked for again with the next question. */
+  const wanting = new Set(parts);
+  const fetched = (part) => new Promise((done) => {
+    const script = document.createElement("script");
+    script.src = `${root}_static/search-${part}.js`;
+    script.onload = () => { wanting.delete(part); done(); };
+    script.onerror = () => { script.remove(); done(); };
+    document.head.append(script);
+  });
+  let reading;
+  const read = () => {
+    reading = reading || Promise.all([...wanting].map(fetched)).then(() => {
+      postings.clear();
+      index();
+      if (wanting.size) reading = null;
+    });
+    return reading;
   };
   const [K, B] = [1.6, 0.5];
   const worth = (term, id) => {
@@ -94,7 +114,6 @@
 
   /* 3. A page counts by its best places, and by how much of the question it answers. */
   const asked = (query) => {
-    read();
     const all = termsIn(query);
     const telling = all.filter(({ terms }) => !terms.every((term) => IDLE.has(term)));
     return (telling.length ? telling : all).map(({ terms }) => [...new Set(terms.flatMap(inTheBook))]);
@@ -137,7 +156,8 @@
   const bare = (query) => query.toLowerCase().trim().replace(/^eq(?:uation)?\.?\s*(?=\(?\d)/, "").replace(/^\((.*)\)$/, "$1");
   const named = (query) => names.filter(([name]) => name === bare(query))
     .map(([, page, anchor, called]) => ({ page, places: [{ page, anchor, heading: called, text: "", named: true }] }));
-  const search = (query) => {
+  const search = async (query) => {
+    await read();
     const wanted = asked(query);
     return { terms: new Set(wanted.flat()), results: [...named(query), ...byPage(placesOf(wanted), wanted.length)] };
   };
@@ -173,7 +193,6 @@
 
   /* 6. A link takes along the words as they stand in the book, for found.js to mark. */
   const MOST_WORDS = 12;
-  const root = document.documentElement.dataset.content_root;
   const wordsOf = (page, terms) => {
     const said = documents.filter((other) => other.page === page).flatMap(({ heading, text }) =>
       [heading, text].flatMap((part) => matches(part, terms).map(({ index, end }) => part.slice(index, end).toLowerCase())));
@@ -212,8 +231,12 @@
   const said = document.getElementById("search-said");
   const more = document.getElementById("search-more");
   const field = document.querySelector(".bd-search-container input[type=search]");
-  const show = (query) => {
-    const { terms, results } = query.trim() ? search(query) : { terms: new Set(), results: [] };
+  let shown;
+  const show = async (query) => {
+    shown = query;
+    if (query.trim() && wanting.size) said.textContent = "Looking through the book\u2026";
+    const { terms, results } = query.trim() ? await search(query) : { terms: new Set(), results: [] };
+    if (query !== shown) return; // the reader has typed on
     const draw = (some) => list.append(...some.map((result) => item(result, terms)));
     const counted = results.length === 1 ? "1 page" : `${results.length} pages`;
     list.replaceChildren();
@@ -229,6 +252,7 @@
   let timer = 0;
   if (field) {
     field.value = new URLSearchParams(location.search).get("q") || "";
+    field.addEventListener("focus", read, { once: true });
     field.addEventListener("input", () => {
       clearTimeout(timer);
       timer = setTimeout(() => {
@@ -238,5 +262,5 @@
     });
     if (field.value) show(field.value);
   }
-  window.bookSearch = (query) => search(query).results.map(({ page }) => pages[page][0]);
+  window.bookSearch = async (query) => (await search(query)).results.map(({ page }) => pages[page][0]);
 })();
