@@ -5,6 +5,7 @@ import numpy as np
 from attnlib.data.bilingual import corpus, economic_area
 from attnlib.data.results import load_result, measured
 from attnlib.data.tokens import three_tokens
+from attnlib.metrics.scaling_law import ScalingLaw, Shape
 from attnlib.viz import explorables
 
 # One of each, as a notebook might make it. Whoever adds an explorable adds it here.
@@ -37,6 +38,11 @@ def by_length() -> tuple[list[int], dict[str, dict[str, np.ndarray]]]:
 SAMPLES = {
     "BlockFlow": lambda: explorables.BlockFlow(n=128, d_model=256),
     "BlockYears": lambda: explorables.BlockYears(norm="RMS norm", memory="8", qk="yes"),
+    "ComputeValley": lambda: explorables.ComputeValley(
+        ScalingLaw(0.0, 40.0, 0.45, 30.0, 0.35),
+        Shape(3, 64, 32),
+        [(1e12, 4e4, 0.31), (1e12, 2e5, 0.33), (1e13, 2e5, 0.2)],
+    ),
     "DecodingTree": lambda: explorables.DecodingTree(
         [["the", "a"], ["cat", "dog"], ["slept", "ran"]], [0.6, 0.55, 0.1, 0.6, 0.3, 0.8, 0.1]
     ),
@@ -50,6 +56,15 @@ SAMPLES = {
     "MaskPainter": lambda: explorables.MaskPainter(WORDS, VECTORS @ VECTORS.T, [False, True, True]),
     "MergeSteps": lambda: explorables.MergeSteps(
         [(b"h", b"e"), (b"t", b"he"), (b" ", b"the")], "then the hen", known=1
+    ),
+    "NearDuplicates": lambda: explorables.NearDuplicates(
+        np.linspace(0.1, 1, 8),
+        [False, True] * 4,
+        np.random.default_rng(0).random((8, 128)) < np.linspace(0.1, 1, 8)[:, None],
+        {2: 900, 4: 700, 8: 300, 16: 90, 32: 8},
+        5000,
+        rows=4,
+        threshold=0.5,
     ),
     "OptimiserRace": lambda: explorables.OptimiserRace(angle=30, steps=25),
     "PermutedTokens": lambda: explorables.PermutedTokens(WORDS, VECTORS, order=[2, 0, 1]),
@@ -71,7 +86,12 @@ MOVES = {
         "w.n, [round(share, 3) for share in w.shares()]",
         {"d_model": 1024},
     ),
-    "BlockYears": ({"memory": "latent", "n": 1024}, "w.memory, w.costs()", {"norm": "sandwich"}),
+    "BlockYears": ({"memory": "latent", "n": 1024}, "w.memory, w.costs()", {"norm": "LayerNorm"}),
+    "ComputeValley": (
+        {"budget": 13.5, "factor": 2.0},
+        "w.budget, w.factor, round(w.best()), round(w.excess(w.best() * 2**w.factor), 6)",
+        {"budget": 15.0},
+    ),
     "DecodingTree": (
         {"upper": [0.9, 0.55, 0.1, 0.6, 0.3, 0.8, 0.1], "width": 3},
         "w.text(w.said(w.width).tokens), w.probabilities().round(3).tolist()",
@@ -104,6 +124,11 @@ MOVES = {
         {"fill": "zero", "format": "float16"},
     ),
     "MergeSteps": ({"text": "the other", "known": 2}, "w.text, w.tokens()", {"known": 3}),
+    "NearDuplicates": (
+        {"rows": 16, "threshold": 0.3},
+        "w.rows, w.counts()",
+        {"threshold": 0.9},
+    ),
     "OptimiserRace": (
         {"angle": 45, "rate": 0.01},
         "w.angle, [round(loss, 6) for loss in w.losses().values()]",
@@ -121,7 +146,7 @@ MOVES = {
     ),
     "QueryInThePlane": ({"q": [0, -1.5]}, "w.q, w.output()[1].round(3).tolist()", {"q": [1.0, 0.0]}),
     "ScheduleDesigner": (
-        {"kind": "line", "warmup": 10},
+        {"kind": "linear", "warmup": 10},
         "w.kind, round(w.total(), 6), round(w.high(), 3)",
         {"kind": "root", "steps": 100},
     ),

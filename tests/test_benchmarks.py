@@ -11,7 +11,14 @@ from attnlib.data.bpe.training import count_words
 from attnlib.data.results import load_result
 from attnlib.nn.cache import KVCache
 from attnlib.nn.multihead import MultiHeadAttention
-from benchmarks import further_chapter, generation, multihead_small, pretokens, training_step
+from benchmarks import (
+    further_chapter,
+    generation,
+    linear_attention,
+    multihead_small,
+    pretokens,
+    training_step,
+)
 from benchmarks.gpt_peers import peers
 from benchmarks.interleaved import in_turns, ratio, summary
 from benchmarks.multihead_memory import KINDS, SIZES, exponent
@@ -137,10 +144,11 @@ def test_a_written_token_costs_little_more_in_a_longer_text_and_less_than_elsewh
     stored = load_result("generation")
     assert tuple(stored["contexts"]) == generation.CONTEXTS
     small = stored["vocab"]["512"]
-    ours, theirs = (small["exponent"][name] for name in (generation.OURS, generation.THEIRS))
-    assert abs(ours - generation.exponent(small["ms_per_token"][generation.OURS])) < 0.01
-    assert ours < theirs and ours <= 0.2
-    assert all(found["median"] >= 1.6 for found in small["times_as_fast"])
+    times = [small["ms_per_token"][name] for name in (generation.OURS, generation.THEIRS)]
+    assert abs(small["exponent"][generation.OURS] - generation.exponent(times[0])) < 0.01
+    ours, theirs = (longest - shortest for shortest, *_, longest in times)  # what 896 further tokens cost
+    assert ours < theirs and ours < 1  # an exponent would also fall with the overhead, which is no virtue
+    assert all(found["median"] >= 2.2 for found in small["times_as_fast"])
     assert small["times_as_fast"][-1]["median"] >= 2.0
     assert all(found["median"] > 1 for found in stored["vocab"]["50257"]["times_as_fast"])
 
@@ -197,3 +205,26 @@ def test_the_text_that_is_counted_has_many_words_and_its_special_tokens():
     assert text == pretokens.text_of(200_000, 0) != pretokens.text_of(200_000, 1)
     words = count_words(part for part in text.decode().split(pretokens.END))
     assert len(words) > 10_000 and text.count(pretokens.END.encode()) > 20
+
+
+def test_linear_attention_grows_with_the_text_softmax_attention_with_its_square():
+    stored = load_result("linear-attention")
+    power, times = stored["exponents"], stored["milliseconds"]
+    assert power["softmax"] > 1.7 and power["sum"] > 1.7
+    assert power["chunks"] < 1.2 and power["recurrence"] < 1.2
+    assert times["chunks"]["1024"] < times["softmax"]["1024"] < times["recurrence"]["1024"]
+    token = stored["microseconds a token"]
+    state, cached = list(token["state"].values()), list(token["softmax"].values())
+    assert max(state) < 1.1 * min(state) and cached[-1] > 20 * cached[0]
+
+
+@torch.no_grad()
+def test_what_is_timed_is_the_same_function():
+    work = linear_attention.contestants(200)
+    expected = work["sum"]()
+    assert all(torch.allclose(work[name](), expected, atol=1e-4) for name in ("recurrence", "chunks"))
+    q = torch.randn(3, 1, 1, 200, 64, generator=torch.Generator().manual_seed(0)) / 64**0.25
+    weights = (q[0, 0, 0] @ q[1, 0, 0].mT / 8).softmax(-1)[-1:]
+    assert torch.allclose(
+        linear_attention.one_token(200)["softmax"]()[-1][0, 0], weights @ q[2, 0, 0], atol=1e-5
+    )

@@ -85,6 +85,29 @@ def test_a_worker_that_is_killed_is_reported_and_all_end_where_they_would_have(i
 
 
 @pytest.mark.training
+def test_stopped_by_the_keyboard_all_workers_keep_the_step_where_it_comes(tmp_path):
+    (tmp_path / "my.txt").write_text(TEXT)
+    process = subprocess.Popen(
+        COMMAND,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    kept = tmp_path / "my-model" / "checkpoints"
+    while not any(kept.glob("step-*.json")):
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does: to all of them
+    shown, _ = process.communicate(timeout=120)
+    step = re.search(r"^Stopped. Step (\d+) is kept; the same command goes on from it\.$", shown, re.M)
+    assert process.returncode == 130 and step and "Traceback" not in shown, shown
+    assert load_checkpoint(kept).step == int(step[1]) == len(state(tmp_path)["losses"])
+    assert (tmp_path / "my-model" / "model.safetensors").is_file()  # written after the last step alone
+
+
+@pytest.mark.training
 def test_each_worker_drops_something_else(never_stopped):
     one, other = never_stopped["random"]
     assert not torch.equal(one["torch"], other["torch"])

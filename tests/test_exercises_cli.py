@@ -1,6 +1,7 @@
 """`python -m attnlib.exercises` for those who work in an editor, and the decorator and checks inside a file."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -142,3 +143,55 @@ def test_watch_checks_again_after_a_save(environment, tmp_path):
             process.send_signal(signal.SIGINT)
             assert process.wait(10) == 0
     assert "Traceback" not in log.read_text(encoding="utf-8")
+
+
+def test_messages_name_commands_and_no_cells(call, tmp_path):
+    """Whatever the command line says can be typed there."""
+    said = call("show", "foundations.softmax").stdout
+    (tmp_path / "start.py").write_text(said, encoding="utf-8")
+    texts = [call("check", "start.py").stdout, call("check", str(write(tmp_path / "wrong.py", 0))).stdout]
+    texts += [
+        call("check", str(write(tmp_path / "right.py", -1))).stdout,
+        call("hint", "foundations.entropy").stdout,
+    ]
+    texts += [call("solution", "foundations.entropy").stdout, call("progress").stdout, call("code").stdout]
+    for text in texts:
+        assert "attnlib exercises" in text and "cell" not in text, text
+        assert not re.search(r"\b(hint|solution|progress_code|load_progress)\(", text), text
+    assert "attnlib exercises hint foundations.softmax" in texts[0] and "check the file again" in texts[0]
+
+
+def test_a_solution_is_shown_after_a_try_or_when_asked_for(call, tmp_path):
+    asked = call("solution", "foundations.softmax").stdout
+    assert (
+        "You have not tried foundations.softmax yet" in asked
+        and "solution foundations.softmax --yes" in asked
+    )
+    assert "def softmax" in call("solution", "foundations.softmax", "--yes").stdout
+
+
+def test_a_code_carries_progress_to_another_machine(call, tmp_path):
+    call("check", str(write(tmp_path / "right.py", -1)))
+    code = call("code").stdout.split()[-1]
+    (tmp_path / "progress.json").unlink()
+    assert "1 exercises added, 1 of them passed" in call("load", code).stdout
+
+
+def test_the_list_is_cut_down(call, tmp_path):
+    call("check", str(write(tmp_path / "right.py", -1)))
+    rows = call("list", "--chapter", "foundations", "--kind", "write", "--todo").stdout.splitlines()
+    assert len(rows) > 5 and all("  write    foundations." in row for row in rows)
+    assert not any("foundations.softmax " in row for row in rows)
+    assert any("foundations.softmax " in row for row in call("list", "--kind", "write").stdout.splitlines())
+
+
+def test_a_watched_answer_that_is_saved_unchanged_is_no_new_try(call, tmp_path):
+    file, seen = write(tmp_path / "answer.py", 0), tmp_path / "seen.json"
+    seen.write_text("[]")
+    guess = 'check("foundations.predict-scale", 64)\n'
+    file.write_text(file.read_text() + guess)
+    for axis in (0, 0, 1):  # 1 is another wrong answer
+        file.write_text(SOFTMAX.replace("AXIS", str(axis)) + f"# saved\n{guess}")
+        call("check", str(file), "--seen", str(seen))
+    progress = call("progress").stdout
+    assert "foundations.softmax  2 tries" in progress and "foundations.predict-scale  1 try" in progress

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ import warnings
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,6 +43,7 @@ from attnlib.exercises.engine.registry import find
 from attnlib.exercises.engine.results import Note, as_html
 from attnlib.exercises.engine.tables import SideBySide
 
+ROOT = Path(__file__).resolve().parent.parent
 ID = "foundations.softmax"
 COMMON = {"level": 1, "minutes": 5, "page": "01-foundations/4-x", "task": "Do it.", "hints": ("a", "b", "c")}
 
@@ -579,6 +582,25 @@ def test_a_result_that_is_called_by_a_plural_has_the_verb_of_a_plural():
     assert "Your kept numbers have shape" in graded(lambda x: (2 * x[..., :1], x), planted).message
 
 
+def test_nan_in_exactly_the_rows_that_a_mask_empties_is_called_so():
+    def mean_of_seen(x, mask):
+        count = np.maximum(mask.sum(axis=-1, keepdims=True), 1)
+        return (x * mask).sum(axis=-1, keepdims=True) / count
+
+    def undefined(x, mask):
+        return (x * mask).sum(axis=-1, keepdims=True) / mask.sum(axis=-1, keepdims=True)
+
+    def cases(rng):
+        mask = np.array([[True, False, True], [False, False, False]])
+        return {str(n): (rng.normal(size=(2, 3)), mask) for n in range(3)}
+
+    planted = replace(PLANTED, solution=mean_of_seen, cases=cases, mistakes=(), variants=())
+    with np.errstate(invalid="ignore"):
+        assert graded(undefined, planted).named == ("nan where a mask leaves nothing",)
+        assert graded(lambda x, mask: undefined(x + 1, mask), planted).named == ()
+        assert graded(lambda x, mask: undefined(x, mask) * [[np.nan], [0]], planted).named == ()
+
+
 def test_a_fraction_and_infinity_are_numbers_and_what_is_near_is_called_close():
     third = answer_exercise(lambda: 1 / 3, within=0.001)
     assert (
@@ -598,6 +620,22 @@ def test_of_two_wrong_answers_of_one_number_both_are_named():
 
 def test_the_start_of_an_answer_says_how_near_a_number_has_to_be():
     assert "# A number, right to 0.004.\n" in start_of(find("foundations.predict-odds", "test"))
+
+
+def test_a_count_is_a_whole_number_and_a_fraction_near_it_is_called_close():
+    digits = find("foundations.one-vector", "test")
+    assert "# A whole number.\n" in start_of(digits)
+    found = interface.graded(digits, 616.51)
+    assert found.named == () and "Close: 616.5 is near, and the answer is a whole number." in found.message
+    assert "# A number, as the task says.\n" in start_of(find("self-attention.predict-saturation", "test"))
+
+
+def test_an_exercise_that_needs_a_page_says_its_address():
+    site = re.search(r'^Book = "(.*)"$', (ROOT / "pyproject.toml").read_text("utf8"), re.MULTILINE)
+    address = f"{site[1]}book/04-transformer/15-inside-a-gpt.html"
+    for name in ("head-in-bits", "first-read", "which-bracket"):
+        assert address in start_of(find(f"transformer.{name}", "test"))
+    assert "http" not in start_of(find("foundations.one-vector", "test"))
 
 
 def test_a_tensor_is_right_where_an_array_is_asked_for():

@@ -55,6 +55,75 @@ def turned(x):
     return x.T * 1.0
 
 
+def copies(x):
+    """Each row twice, one copy after the other."""
+    return np.tile(x, (1, 2))
+
+
+def doubled(x):
+    """Each number of a row twice."""
+    return np.repeat(x, 2, axis=-1)
+
+
+def axes_exchanged(x):
+    """Rows become columns, by their numbers."""
+    return x.transpose(1, 0)
+
+
+def less_its_square(x):
+    """The new x, from which a tenth of its square was subtracted."""
+    return x - x**2 / 10
+
+
+def changes(x):
+    """From each number to the next one."""
+    return x[..., 1:] - x[..., :-1]
+
+
+def largest(x):
+    """Where the largest number of each row is."""
+    return np.argmax(np.round(x), axis=-1)
+
+
+def in_blocks(x):
+    """Two blocks of columns, one below the other."""
+    return np.concatenate(list(x.reshape(len(x), 2, -1).swapaxes(0, 1)), axis=0) * 1.0
+
+
+def scaled(x, eps):
+    """Each row by its length, and its square by the square of the length; eps keeps both from zero."""
+    length = (x**2).sum(axis=-1, keepdims=True) + eps
+    return x / length + x**2 / length
+
+
+def chosen(x, order):
+    """The rows of x in an order, as columns."""
+    return (x[order] ** 2 + 1.0).T
+
+
+def by_width(x, y):
+    """The products of the rows of x (n, d) with those of y (m, d), by the root of d."""
+    return x @ y.T / np.sqrt(x.shape[1])
+
+
+def with_order(rng):
+    return {
+        "three rows": (rng.random((3, 4)), np.array([1, 2, 0])),
+        "four": (rng.random((4, 2)), np.array([2, 0, 3, 1])),
+    }
+
+
+def two_matrices(rng):
+    return {
+        "two rows": (rng.random((2, 5)), rng.random((3, 5))),
+        "three": (rng.random((3, 2)), rng.random((4, 2))),
+    }
+
+
+def even(rng):
+    return {"four columns": (rng.random((3, 4)),), "six columns": (rng.random((2, 6)),)}
+
+
 def positive(rng):
     return {"two rows": (rng.random((2, 3)) + 0.5,), "three rows": (rng.random((3, 4)) + 0.5,)}
 
@@ -72,12 +141,83 @@ def positive(rng):
         (spread, lambda x: x.std(axis=-1) + 1.0, "spread in place of variance"),
         (spread, lambda x: x.var(axis=-1, ddof=1) + 1.0, "the unbiased variance"),
         (sum_of_two, lambda x: (x**2 + 3.0 * x) / 2, "half the result"),
-        (sum_of_two, lambda x: 2 * x**2 + 3.0 * x, "a term counts twice"),
+        (sum_of_two, lambda x: 2 * x**2 + 3.0 * x, ""),  # "a term counts twice": of which learner's code?
+        (sum_of_two, lambda x: (x / 2) ** 2 + 1.5 * x, ""),  # "half of `x`": nothing was halved
+        (sum_of_two, lambda x: x, "`x` is unchanged"),
+        (copies, lambda x: np.repeat(x, 2, axis=-1), "repeated, not tiled"),
+        (doubled, lambda x: np.concatenate([x, x], axis=-1), "tiled, not repeated"),
+        (axes_exchanged, lambda x: x.reshape(x.shape[1], x.shape[0]), "`x` is reshaped, not transposed"),
+        (less_its_square, lambda x: -(x**2) / 10, "the change of `x`, not the new value"),
+        (less_its_square, lambda x: x**2 / 10, "the change of `x`, not the new value"),
         (turned, lambda x: x.reshape(x.shape[1], x.shape[0]), "`x` is reshaped, not transposed"),
     ],
 )
 def test_a_family_is_named(solution, answer, name):
     assert "|".join(interface.graded(planted(solution, positive), answer).named) == name
+
+
+@pytest.mark.parametrize(
+    ("solution", "cases", "answer", "name"),
+    [
+        (changes, positive, lambda x: np.roll(x, -1, axis=-1) - x, "closed to a ring"),
+        (
+            largest,
+            lambda rng: {"ties": (np.array([[2.0, 2.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]]),)},
+            lambda x: [max(j for j in range(len(row)) if row[j] == row.max()) for row in x],
+            "the last of equals",
+        ),
+        (
+            in_blocks,
+            even,
+            lambda x: np.concatenate(list(x.reshape(len(x), -1, 2).transpose(2, 0, 1))),
+            "cut in another order",
+        ),
+        (
+            scaled,
+            lambda rng: {"two": (rng.random((2, 3)), 0.1), "three": (rng.random((3, 4)), 0.5)},
+            lambda x, eps: x / ((x**2).sum(axis=1)[:, None] + eps) + x**2 / (x**2).sum(axis=1)[:, None],
+            "`eps` was left out once",
+        ),
+        (chosen, with_order, lambda x, order: (x[np.argsort(order)] ** 2 + 1).T, "the inverse of `order`"),
+        (by_width, two_matrices, lambda x, y: x @ y.T / len(x) ** 0.5, "the length `n` in place of `d`"),
+        (by_width, two_matrices, lambda x, y: x @ y.T / len(y) ** 0.5, "the length `m` in place of `d`"),
+        (by_width, two_matrices, lambda x, y: x @ y.T, "not divided by the root of `d`"),
+    ],
+)
+def test_a_family_that_moves_numbers_or_takes_another_length_is_named(solution, cases, answer, name):
+    task = "Products of the rows of x (n, d) and y (m, d), in an order, with eps."
+    assert "|".join(interface.graded(planted(solution, cases, task), answer).named) == name
+
+
+def product_of_each(x, y):
+    """The products of the rows of x and of y, in each of a batch."""
+    return x @ y.swapaxes(-1, -2)
+
+
+def with_a_batch(rng):
+    flat, batch = ((3, 2), (5, 2)), ((2, 3, 4), (2, 5, 4))
+    return {name: tuple(map(rng.random, one)) for name, one in (("flat", flat), ("a batch", batch))}
+
+
+def test_an_answer_that_is_right_without_leading_axes_alone_is_told_so():
+    found = interface.graded(
+        planted(product_of_each, with_a_batch), lambda x, y: (x[:, None] * y[None]).sum(axis=-1)
+    )
+    assert found.named == ("only without leading axes",) and "Count axes from the right" in found.message
+    assert interface.graded(planted(product_of_each, with_a_batch), lambda x, y: x * "a").named == ()
+
+
+def weighed(x, weights):
+    """The sum of each row, weighed where there are weights."""
+    return x.sum(axis=-1) if weights is None else (x * weights).sum(axis=-1)
+
+
+def test_what_is_no_array_in_other_cases_has_no_leading_axes():
+    def cases(rng):
+        return {"without": (rng.random((2, 3)), None), "with": (rng.random((2, 3)), rng.random(3))}
+
+    found = interface.graded(planted(weighed, cases), lambda x, w: x.sum(axis=-1) if w is None else x * "a")
+    assert found.named == ()
 
 
 WRITTEN = (

@@ -1,5 +1,6 @@
 """`python -m attnlib.exercises grade`: honest files, broken ones and hostile ones, graded together and none lost."""
 
+import csv
 import json
 import re
 import shlex
@@ -166,8 +167,18 @@ def graded(folder, files, *options):
         paths[-1].parent.mkdir(parents=True, exist_ok=True)
         paths[-1].write_bytes(content if isinstance(content, bytes) else content.encode())
     out = folder / "all.json"
-    code = main(["grade", *map(str, paths), "--json", str(out), *options])
+    code = main(["grade", *map(str, paths), "--json", str(out), "--csv", str(folder / "all.csv"), *options])
     return code, json.loads(out.read_text(encoding="utf-8"))
+
+
+def reasons(folder):
+    """What the last grading wrote for a spreadsheet: the reasons of each learner."""
+    with (folder / "all.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return {
+        row["learner"]: " ".join(r["mistakes and reasons"] for r in rows if r["learner"] == row["learner"])
+        for row in rows
+    }
 
 
 SLOW = {"loops", "never-returns", "in-a-function-loop", "in-a-function-loop-in-c"}
@@ -184,10 +195,11 @@ def class_of_all_kinds(tmp_path_factory):
     ending = {f"{name}.py": content for name, content in files.items() if name not in SLOW}
     endless = {f"{name}.py": content for name, content in files.items() if name in SLOW}
     code, found = graded(folder, ending, "--memory", "1024")
+    why = reasons(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("attnlib.exercises.classroom.process.GRACE", 1.5)
         _, more = graded(folder, endless, "--seconds", "1", "--file-seconds", "1")
-    return code, {one["learner"]: one for one in found["learners"] + more["learners"]}
+    return code, {one["learner"]: one for one in found["learners"] + more["learners"]}, why | reasons(folder)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -246,6 +258,57 @@ def test_what_was_assigned_is_graded_and_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("learner", "why"),
+    [
+        ("loops", "stopped after 1 s"),
+        ("in-a-function-loop", "stopped after 1 s"),
+        ("os-exits", "left the process"),
+        ("killed", "left the process"),
+        ("in-a-function-os-exit", "left the process"),
+        ("in-a-function-memory", "MemoryError"),
+        ("asks-for-it", "read the solution"),
+        ("imports", "read the solution"),
+        ("borrows", "answered with a function of attnlib"),
+        ("patches-numpy", "replaced what grades"),
+    ],
+)
+def test_the_table_has_the_reason(class_of_all_kinds, learner, why):
+    assert why in class_of_all_kinds[2][learner]
+
+
+SAME = RIGHT.replace("(S", "(T").replace("S.max", "T.max").replace("S -", "T -").replace("E", "weights")
+
+
+def test_files_that_are_the_same_but_for_names_stand_side_by_side(tmp_path, capsys):
+    files = {"ann.py": RIGHT, "bob.py": f"# mine\n{SAME}", "cai.py": RIGHT.replace("axis=-1", "axis=1")}
+    assert SAME != RIGHT
+    _, found = graded(tmp_path, files)
+    assert found["alike"] == [["ann", "bob"]]
+    assert "The same but for names: ann | bob.\n" in capsys.readouterr().out
+
+
+def test_a_folder_is_graded_and_a_table_for_spreadsheets_is_written(tmp_path, capsys):
+    for name, text in {
+        "ann.py": RIGHT,
+        "deep/bob.py": "def f(:\n",
+        ".old/cai.py": RIGHT,
+        "a.txt": "x",
+    }.items():
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_text(text)
+    assert main(["grade", str(tmp_path / "in"), "--csv", str(tmp_path / "all.csv")]) == 0
+    with (tmp_path / "all.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["learner"], row["exercise"], row["points"]) for row in rows] == [
+        ("ann", ID, "1"),
+        ("bob", "", "0"),
+    ]
+    (tmp_path / "empty").mkdir()
+    assert main(["grade", str(tmp_path / "empty")]) == 2
+    assert "a folder must have .py or .ipynb files; got" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("name", "content", "why"),
     [
         ("a.ipynb", "not json", "it is no notebook"),
@@ -259,7 +322,7 @@ def test_a_file_that_cannot_be_read_is_said_and_loses_no_other(tmp_path, capsys,
     code, found = graded(tmp_path, {name: content, "bob.py": RIGHT})
     assert code == 2 and why in found["learners"][0]["troubles"][0] and found["learners"][1]["points"] == 1
     assert main(["grade", str(tmp_path / "nowhere.py")]) == 2
-    assert "No such file" in capsys.readouterr().out
+    assert "it is not there" in capsys.readouterr().out
 
 
 def test_an_unknown_assignment_says_so(tmp_path, capsys):
@@ -318,7 +381,7 @@ def test_the_workflow_on_the_page_grades(tmp_path, monkeypatch):
     (tmp_path / "answers" / "ann.py").write_text(RIGHT)
     monkeypatch.chdir(tmp_path)
     words = shlex.split(line.replace("answers/*", "answers/ann.py"))
-    assert words[:3] == ["python", "-m", "attnlib.exercises"] and main(words[3:]) == 0
+    assert words[:2] == ["attnlib", "grade"] and main(words[1:]) == 0
     assert [suite.get("failures") for suite in ET.parse(tmp_path / "results.xml").getroot()] == ["0"]
 
 

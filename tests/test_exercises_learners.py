@@ -65,7 +65,7 @@ SOFTMAX = {
     ),
     "flattened": (whole_batch, ""),
     "nan_to_num": (lambda S: np.nan_to_num(divided(np.exp(S))), ""),
-    "rounded": (lambda S: np.round(weights(S), 3), ""),
+    "rounded": (lambda S: np.round(weights(S), 3), "rounded"),
     "log softmax": (lambda S: np.log(weights(S) + 1e-300), ""),
     "maximum of columns": (
         lambda S: divided(np.exp(S - S.max(axis=0, keepdims=True))),
@@ -73,7 +73,7 @@ SOFTMAX = {
     ),
     "by the largest": (lambda S: (W := weights(S)) / W.max(-1, keepdims=True), "not normalised"),
     "S / max": (lambda S: weights(S / S.max(-1, keepdims=True)), ""),
-    "temperature": (lambda S: weights(S / 2), "half of `S`"),
+    "temperature": (lambda S: weights(S / 2), ""),
     "twice": (lambda S: weights(weights(S)), "a softmax of the result"),
     "float32 inside": (lambda S: weights(S.astype(np.float32)).astype(float), ""),
     "minimum": (lambda S: divided(np.exp(S - S.min(-1, keepdims=True))), OUT_OF_RANGE),
@@ -86,7 +86,7 @@ SOFTMAX = {
     ),
     "zeros": (np.zeros_like, ""),
     "nan": (lambda S: np.full(S.shape, np.nan), ""),
-    "unchanged": (lambda S: S, ""),
+    "unchanged": (lambda S: S, "`S` is unchanged"),
     "in place": (all_in_place, "no maximum subtracted"),
 }
 MASKED = {
@@ -115,7 +115,7 @@ ATTENTION = {
     "mean": (lambda Q, K, V: np.repeat(V.mean(-2, keepdims=True), Q.shape[-2], -2), ""),
     "fourth root": (
         lambda Q, K, V: weights(Q @ K.swapaxes(-1, -2) / Q.shape[-1] ** 0.25) @ V,
-        "the 0.5 is another number|the root of the factor with `Q`|the root was taken twice",
+        "the root was taken twice",
     ),
     "two roots": (lambda Q, K, V: weights(scores(Q, K) / math.sqrt(K.shape[-2])) @ V, ""),
     "rolled": (lambda Q, K, V: weights(scores(Q, K)) @ np.roll(V, 1, -2), ""),
@@ -133,7 +133,7 @@ BACKWARD = {
     "P as scores": (lambda dP, P: (W := weights(P)) * (dP - (dP * W).sum(-1, keepdims=True)), ""),
     "log softmax": (lambda dP, P: dP - P * dP.sum(-1, keepdims=True), ""),
     "cross entropy": (lambda dP, P: P - dP, ""),
-    "half": (lambda dP, P: P * (dP - (dP * P).sum(-1, keepdims=True)) / 2, "half of `dP`"),
+    "half": (lambda dP, P: P * (dP - (dP * P).sum(-1, keepdims=True)) / 2, "half the result"),
     "mean over the batch": (lambda dP, P: P * (dP - (dP * P).sum(-1, keepdims=True)) / len(P), ""),
     "P squared": (lambda dP, P: P * dP - P * P * dP.sum(-1, keepdims=True), ""),
 }

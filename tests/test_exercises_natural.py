@@ -41,6 +41,13 @@ def test_right_answers_pass_and_wrong_ones_do_not(id):
     assert (refused, passed) == ([], [])
 
 
+@pytest.mark.parametrize("id", dict.fromkeys(answer.id for answer in ALL if answer.name))
+def test_an_answer_gets_the_name_that_is_written_beside_it(id):
+    mine = [answer for answer in ALL if answer.id == id and answer.name]
+    names = {str(answer): "|".join(result_of(answer).named) for answer in mine}
+    assert names == {str(answer): answer.name.removeprefix("-") for answer in mine}
+
+
 @pytest.mark.training
 def test_nine_of_ten_wrong_answers_are_named():
     wrong = [answer for answer in ALL if not answer.right]

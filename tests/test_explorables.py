@@ -30,9 +30,11 @@ from traitlets import TraitError
 from attnlib import viz
 from attnlib.data.bpe.merging import merge_steps as steps_of_a_word
 from attnlib.data.bpe.tokenizer import Tokenizer
+from attnlib.data.duplicates import candidates
 from attnlib.data.results import load_result, measured
 from attnlib.interpret.distance import mean_distance
 from attnlib.metrics.curves import first_below
+from attnlib.metrics.scaling_law import ScalingLaw, Shape
 from attnlib.models import open_models
 from attnlib.models.course import course_tokenizer
 from attnlib.nn.multihead import MultiHeadAttention
@@ -180,6 +182,43 @@ def test_block_flow_counts_what_a_block_has_and_what_the_script_counts(tmp_path)
     assert block.attention.attention_weights(X).shape == steps["weights"].shape
 
 
+def test_near_duplicates_finds_the_pairs_that_the_package_finds(rng, tmp_path):
+    s = rng.random(40)
+    agree = rng.random((40, 128)) < s[:, None]
+    planted = (rng.random(40) < 0.5).tolist()
+    cases = [(rows, threshold) for rows in (2, 4, 8, 16, 32) for threshold in (0.0, 0.45, 0.8)]
+    sample = explorables.NearDuplicates(s, planted, agree)
+    expression = (
+        "cases.map(([r, t]) => { const hits = m.found(s, agree, r, t); "
+        "return [hits, m.counts(hits, planted), s.map((x) => m.curve(x, r))]; })"
+    )
+    found = in_node(
+        explorables.NearDuplicates,
+        expression,
+        tmp_path,
+        cases=cases,
+        s=sample.similarity,
+        agree=sample.agree,
+        planted=planted,
+    )
+    for (rows, threshold), (hits, counts, curve) in zip(cases, found, strict=True):
+        sample.rows, sample.threshold = rows, threshold
+        ours = [
+            candidates(
+                np.stack([np.zeros(128, dtype=int), (~one).astype(int)]), bands=128 // rows, rows=rows
+            ).size
+            > 0
+            for one in agree
+        ]
+        assert (
+            hits
+            == sample.found().tolist()
+            == [one and x >= threshold for one, x in zip(ours, sample.similarity, strict=True)]
+        )
+        assert counts == sample.counts()
+        close(curve, sample.curve(np.array(sample.similarity)))
+
+
 def test_the_decoding_tree_finds_what_the_package_finds(rng, tmp_path):
     cases = [(rng.uniform(0.01, 0.99, 7).tolist(), T) for T in (0.1, 0.5, 1.0, 3.0) for _ in range(5)]
     expression = (
@@ -278,6 +317,23 @@ def test_scores_and_width_computes_what_the_reference_does(tmp_path):
         close(ours["flat"], theirs.scores().ravel())
         close(ours["spread"], np.sqrt((theirs.scores() ** 2).mean()))
         close(ours["mean"], theirs.mean_weights())
+
+
+def test_the_valley_of_compute_is_that_of_the_package(tmp_path):
+    sample = SAMPLES["ComputeValley"]()
+    expression = (
+        "[11, 12.5, 16].map((p) => 10 ** p).map((C) => [C, m.best(C, law, shape), "
+        "[1e3, 5e4, 2e7].map((N) => [m.operations(N, shape), m.excess(N, C, law, shape)])])"
+    )
+    found = in_node(explorables.ComputeValley, expression, tmp_path, law=sample.law, shape=sample.shape)
+    for C, best, at in found:
+        close(best, sample.best(np.log10(C)))
+        theirs = [[sample.parts()[1].operations(N), sample.excess(N, np.log10(C))] for N in (1e3, 5e4, 2e7)]
+        close(at, theirs)
+    words = [512, 40960, 4.2e6, 1.25e9, 3e12]
+    assert in_node(explorables.ComputeValley, "n.map(m.words)", tmp_path, n=words) == [
+        "512", "40,960", "4.2 million", "1.3 billion", "3.0 trillion"
+    ]  # fmt: skip
 
 
 def test_label_smoothing_computes_what_the_reference_does(tmp_path):
@@ -530,9 +586,9 @@ def test_a_designed_schedule_has_the_rates_of_the_reference(tmp_path):
 
 
 def test_two_schedules_of_one_sum_spend_their_steps_otherwise():
-    line, cosine = (explorables.ScheduleDesigner(kind=kind, warmup=0) for kind in ("line", "cosine"))
+    line, cosine = (explorables.ScheduleDesigner(kind=kind, warmup=0) for kind in ("linear", "cosine"))
     assert abs(line.total() / cosine.total() - 1) < 0.01
-    assert explorables.ScheduleDesigner(kind="stable, then down", warmup=0).high() > 0.8 > cosine.high()
+    assert explorables.ScheduleDesigner(kind="WSD", warmup=0).high() > 0.8 > cosine.high()
 
 
 ASKED = [
@@ -645,6 +701,10 @@ def test_bad_input_gets_one_clear_sentence():
         explorables.LengthAndAccuracy([4], dict.fromkeys("abcde", {}), trained=4, length=4)
     with pytest.raises(ValueError, match=r"a share for each of the 2 lengths; 'dot' has \[2, 1\]"):
         explorables.LengthAndAccuracy([4, 6], {"dot": {"token": [1, 1], "exact": [1]}}, trained=4, length=4)
+    with pytest.raises(
+        ValueError, match=r"A, a, B and b of the law must be positive; got \(40.0, 0.5, 0.0, 0.5\)"
+    ):
+        explorables.ComputeValley(ScalingLaw(0.0, 40.0, 0.5, 0.0, 0.5), Shape(3, 64, 32), [])
     with pytest.raises(TraitError, match="known must be at most the number of merges, 1; got 2"):
         explorables.MergeSteps([(b"h", b"e")], "hen", known=2)
     with pytest.raises(TraitError, match="text must have at most 60 characters; got 61"):

@@ -12,7 +12,9 @@ import attnlib.nn
 from attnlib.nn import activations, hard, kernel, monotonic, ops, recurrent, sparse
 from attnlib.nn.attention import scaled_dot_product_attention
 from attnlib.nn.debug import checked_values
+from attnlib.nn.delta_rule import DeltaRule
 from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.reference.patterns import causal
 from attnlib.reference.recurrent import GRUParameters, LSTMParameters, LSTMState, RNNParameters
 
 N, M, D, H = 5, 3, 4, 2
@@ -108,6 +110,7 @@ CALLS = {
     "rotary_halves": (X, X[:, 0]),
     "keep_top_k": (S, 2),
     "keep_nucleus": (S, 0.5),
+    "keep_min_p": (S, 0.5),
     "sample": (S, S[:, 0]),
     "rnn_cell": (v, v, RNNParameters(W, W, v)),
     "rnn_jacobian": (v, W),
@@ -121,10 +124,22 @@ CALLS = {
     "additive_scores": (X, Y, W, W, v),
     "cosine_scores": (X, Y),
     "location_scores": (X, W),
+    "dense_mask": (causal(), M, N, "meta"),
+    "pattern_attention": (Y, X, X, causal()),
     "top_k_mask": (S, 2),
     "top_k_attention": (X, Y, V, 2, MASK),
     "local_mask": (N, M, 1.0, v.new_ones(N)),
     "local_attention": (X, Y, V, v.new_ones(N), 1.0, MASK),
+    "elu_plus_one": (X,),
+    "decay_products": (X[:, 0],),
+    "linear_attention": (X, X, X, X[:, 0]),
+    "linear_attention_recurrent": (X, X, X, X[:, 0], W),
+    "linear_attention_chunked": (X, X, X, 2, X[:, 0], W),
+    "normalised_linear_attention": (X, X, X),
+    "gated_linear_attention": (X, X, X, X, W),
+    "gated_linear_attention_chunked": (X, X, X, X, 2, W),
+    "delta_rule": (X, X, X, X[:, 0], X[:, 0], W),
+    "delta_rule_chunked": (X, X, X, X[:, 0], 2, X[:, 0], W),
 }
 TABLE = "takes whole numbers: a layer makes its table once, when it is built"
 ELSEWHERE = {
@@ -139,6 +154,11 @@ ELSEWHERE = {
     "distances": TABLE,
     "alibi_slopes": TABLE,
     "alibi": TABLE,
+    "documents": "makes a rule for positions, which is called elsewhere",
+    "block_table": "makes a rule for positions, which is called elsewhere",
+    "random_blocks": "makes a rule for positions, which is called elsewhere",
+    "block_mask": "reads what a rule returns, once for all layers",
+    "flex_mask": "makes the block mask of FlexAttention, once for all layers",
     "parameters_of": "takes a module, and moves nothing",
     "dropout_of": "makes a module",
     "with_direct_calls": "takes a module, and moves nothing",
@@ -203,6 +223,10 @@ LOOKING = {
             torch.full((1, 3, 4), math.nan)
         ),
         "scaled_dot_product_attention: V must be finite; got 6 NaN",
+    ),
+    "layer with a state": (
+        lambda: DeltaRule(d_model=4, n_heads=2)(torch.full((1, 3, 4), math.nan)),
+        "delta_rule_chunked: K must be finite; got 12 NaN",
     ),
 }
 

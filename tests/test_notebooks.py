@@ -1,6 +1,7 @@
 """What every notebook keeps: it has run from top to bottom, it is plain, and it opens with the one setup cell."""
 
 import ast
+import os
 import re
 from pathlib import Path
 
@@ -82,15 +83,30 @@ def test_the_setup_cell_is_the_same_everywhere():
         assert {"remove-cell", "nbval-ignore-output"} <= set(tags(cell)), name_of(path)
 
 
+def test_the_setup_cell_keeps_to_one_thread_unless_somebody_has_set_how_many(monkeypatch):
+    """All cores at once, beside other programs, took ten times as long; whoever set a number keeps it."""
+    one = (ROOT / "book" / "setup-cell.py").read_text(encoding="utf-8")
+    for before, after in ((None, "1"), ("3", "3")):
+        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+        if before:
+            monkeypatch.setenv("OMP_NUM_THREADS", before)
+        exec(one, {})
+        assert os.environ["OMP_NUM_THREADS"] == after
+
+
 def asserts_something(source: str) -> bool:
     tree = ast.parse(re.sub(r"^%.*$", "pass", source, flags=re.M))
     return any(isinstance(node, ast.Assert) for node in ast.walk(tree)) or "assert_" in source
 
 
 def test_a_cell_whose_output_may_differ_says_why_and_asserts_its_claim(notebook):
-    for cell in code_cells(notebook)[1:]:
+    """It asserts, or, where a reader sees the code, the folded cell after it does."""
+    cells = code_cells(notebook)[1:]
+    for cell, after in zip(cells, [*cells[1:], None], strict=True):
         if "nbval-ignore-output" in tags(cell):
-            assert "#" in cell.source and asserts_something(cell.source), cell.source[:80]
+            folded = after is not None and "hide-input" in tags(after) and "hide-input" not in tags(cell)
+            says = asserts_something(cell.source) or (folded and asserts_something(after.source))
+            assert "#" in cell.source and says, cell.source[:80]
         assert "nbval-skip" not in tags(cell)
 
 

@@ -13,7 +13,7 @@ from attnlib.nn.multihead import MultiHeadAttention
 
 PUBLISHED = {  # in billions, as the publishers round them
     "Llama 3.1 8B": 8.03, "Mistral 7B v0.3": 7.25, "Phi-3 mini": 3.82, "Gemma 2 2B": 2.61, "OLMo 2 7B": 7.30,
-    "SmolLM3 3B": 3.08, "Qwen3 8B": 8.19, "gpt-oss 20B": 20.9, "DeepSeek-V3": 671,
+    "SmolLM3 3B": 3.08, "Qwen3 8B": 8.19, "gpt-oss 20B": 20.9, "GLM-4.7-Flash": 30, "DeepSeek-V3": 671,
 }  # fmt: skip
 
 

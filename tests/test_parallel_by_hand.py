@@ -14,7 +14,7 @@ from torch.multiprocessing.spawn import start_processes
 
 from attnlib.train import parallel, workers
 
-PAGE = Path(__file__).parent.parent / "book/05-training/7-many-workers.ipynb"
+PAGE = Path(__file__).parent.parent / "book/05-training/8-many-workers.ipynb"
 D, ROWS, STEPS, P = 5, 6, 10, 2
 
 

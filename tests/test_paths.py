@@ -13,7 +13,7 @@ import torch
 from attnlib.data.bpe.files import load_tokenizer, save_tokenizer
 from attnlib.data.bpe.tokenizer import train_tokenizer
 from attnlib.data.results import load_result, save_result
-from attnlib.generate import generated_text
+from attnlib.generate.text import generated_text
 from attnlib.js.eight_bits import read_safetensors
 from attnlib.models.config import ModelConfig
 from attnlib.models.gpt import GPT
@@ -24,7 +24,7 @@ from attnlib.train.fit import fit
 from attnlib.train.rows import TokenRows, load_tokens, save_tokens
 
 PACKAGE = Path(__file__).parent.parent / "attnlib"
-PARTS = ("data", "js", "models", "train", "generate.py")  # what is given the reader's own files
+PARTS = ("data", "js", "models", "train", "generate")  # what is given the reader's own files
 CONFIG = ModelConfig(vocab=11, context=8, d_model=8, n_heads=2, n_layers=1)
 
 

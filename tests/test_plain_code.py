@@ -54,24 +54,17 @@ ALLOWED = {
     r"gradients-by-hand|slopes-and-saturation": "a page of the book",
     r"as said": "of a sentence of the documents, whose verdict follows",
     r"in-place": "an operation that overwrites its input",
-    r"the slopes of all maps in": "a comment that the stored output of many-workers shows",
     r"somebody-elses-weights": "a page of the book",
     r"slope of (the|a) line": "what a fit of a line gives",
     r"(?<=[`\[])(places?|said)(?=[`\]])": "an argument of an exercise, or a table of the model in it",
     r"the words behind them: no mask|padding counts in the mean": "choices that the stored output of a check shows",
     # The docstring of a stub is part of a notebook's code cell.
-    r"The table behind all steps": "the stub of bigram-loop-repair",
-    r"behind one step with decay": "the stub of decay-step",
-    r"The stream behind attention that drops in two places": "the stub of dropped-sublayer",
     r"How many places ahead each place sees": "the stub of how-far-ahead",
     r"each claimed slope from": "the stub of judge-slopes",
-    r"is used behind n steps": "the stub of master-steps",
     r"The slope of the table of places; dX \(b, n, d\), place": "the stub of packed-places",
-    r"scale and good behind the step": "the stub of scale-repair",
     r"each worker hands to": "the stub of share-factors",
     r"Slopes of X, W and b": "the stub of twice-used-repair",
     r"alpha; said and": "the stub of length-score",
-    r"far places before it": "the stub of score-by-distance",
     r"Who may look where in both texts": "the stub of prefix-mask",
     r"Mean nats of the words to be said": "the stub of translation-repair",
 }
@@ -159,7 +152,7 @@ def texts_of_an_exercise(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield one.lineno, one.value
 
 
-def found_in(text: str) -> list[tuple[str, str]]:
+def found_in(text: str, allowed: Iterable[str] = tuple(ALLOWED)) -> list[tuple[str, str]]:
     """The words of the table in a text, each with what to write instead.
 
     >>> found_in("The place behind the key, in place of the mean.")
@@ -167,7 +160,7 @@ def found_in(text: str) -> list[tuple[str, str]]:
     >>> found_in("a hand-derived backward")
     []
     """
-    for phrase in ALLOWED:
+    for phrase in allowed:
         text = re.sub(rf"(?i)\b{phrase}\b", " ", text)
     text = " ".join(text.split())
     return [
@@ -185,6 +178,24 @@ def test_a_text_has_no_word_of_a_private_dialect(file: Path) -> None:
         f"{name}:{line}: {word!r}, better: {better}\n    {' '.join(text.split())[:200]}"
         for line, text in texts(file.read_text("utf8"))
         for word, better in found_in(text)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+BY = re.compile(  # "the gradient of a loss by the scores"
+    r"\b(gradients?|derivatives?)\b( (of|in|a|the|that|each|all|loss|ln|weights?|\w{1,3}))* by "
+    r"(?!a central|the chain rule)(the|a|an|each|another|its|them|these|[A-Z]\w*)\b"
+)
+
+
+def test_a_gradient_is_with_respect_to_something() -> None:
+    assert BY.search("the gradient dP of a loss by P") and not BY.search("the gradient divided by P")
+    wrong = [
+        f"{file.relative_to(ROOT)}:{line}: {found[0]!r}, better: with respect to"
+        for file in held()
+        for line, text in texts(file.read_text("utf8"))
+        for found in [BY.search(" ".join(text.split()))]
+        if found
     ]
     assert not wrong, "\n".join(wrong)
 

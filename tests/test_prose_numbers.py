@@ -18,8 +18,8 @@ GIVEN = {
     "03-multi-head/2-one-matrix-multiplication": {"1280"},
     "04-transformer/1-from-text-to-vectors": {"255", "77", "76", "2,047"},
     "04-transformer/3-where-am-i": {"256"},
-    "04-transformer/6-encoder-decoder-translation": {"65"},  # the millions that the paper counts
     "04-transformer/8-somebody-elses-weights": {"64", "124", "16"},
+    "05-training/14-what-to-train-on": {"61", "144", "240"},  # what papers counted
 }
 BOOK = ROOT / "book"
 HELD = sorted(f"{file.parent.name}/{file.stem}" for file in BOOK.glob("[0-9]*/*.ipynb"))

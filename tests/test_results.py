@@ -104,6 +104,19 @@ def test_the_bottleneck_experiment_measures_what_its_file_holds(monkeypatch: pyt
         assert all(trial["curve"]["right"][-1] == trial["right"] for trial in kept)
 
 
+def test_the_wave_experiment_measures_what_its_file_holds():
+    wave, stored = script("wave"), load_result("wave")
+    assert stored["zero"] == pytest.approx(wave.zero(), abs=1e-4)
+    for kind in ("stays", "falls", "rises and falls"):
+        kept = {
+            (one["arm"], one["seed"]): one
+            for one in stored["trials"]
+            if one["group"] == kind and one["times"] == 1
+        }
+        one = wave.trial(3, stored["settings"]["steps"], kind=kind, peak=0.05)
+        assert one["error"] == pytest.approx(kept["0.05", 3]["error"], abs=0.02)
+
+
 def test_the_baselines_of_the_stored_alignment_are_measured_on_the_same_sentences():
     assert script("bottleneck").baselines() == load_result("bottleneck")["baselines"]
 
@@ -273,13 +286,15 @@ SMALL = {  # an arm of each experiment on the shared runner, and what makes its 
     "where_am_i": ("positions", "rotary", {}),
     "entropy_floor": ("a known language", "GPT", {}),
     "scaling_curve": ("widths", "16", {"most": 5000}),
-    "overfit": ("places", "weights", {}),
+    "overfit": ("points", "weights", {}),
     "warmup": ("post-norm", "0.03, clipped", {}),
     "schedules": ("the end", "stays, then falls", {"sentences": 200}),
     "widths": ("by width", "128, 0.01", {}),
     "small_numbers": ("whole steps", "bfloat16 alone", {}),
     "gone_wrong": ("faults", "mean over padding", {}),
     "batch_size": ("rows", "2", {}),
+    "activations": ("networks", "neighbours, no attention", {}),
+    "positions_compared": ("longer", "divided places", {}),
 }
 
 

@@ -181,7 +181,7 @@ def test_a_rate_is_chosen_at_each_budget_off_the_edge_of_what_was_tried_and_by_d
         reported = {one["lr"] for one in trials if one["times"] == times and one["seed"] in SEEDS}
         tried = {one["lr"] for one in trials if one["times"] == times and one["seed"] in RATE_SEEDS}
         assert reported == {best[steps]} and min(tried) < best[steps] < max(tried)
-    assert len(tried) == 4 and len(trials) < 60, "no more of the ladder than is needed"
+    assert len(tried) == 3 and len(trials) < 60, "no more of the ladder than is needed"
     stored = load_result("toy", tmp_path)["settings"]
     assert stored["at_each"] and stored["chosen_by"] == "choice"
 
@@ -190,3 +190,32 @@ def test_the_command_line_tries_every_arm_of_an_experiment_without_rates(capsys:
     quick = replace(EXPERIMENT, trial=lambda seed, steps, kind: {"accuracy": 0.5, "steps": steps}, rates=None)
     _runner.main(quick, ["--quick"])
     assert capsys.readouterr().out.count("'steps': 2") == len(AFTER)
+
+
+def test_an_arm_that_brings_its_rate_has_none_to_choose(tmp_path: Path):
+    def at_its_own(
+        seed: int, steps: int, lr: float, *, kind: str, rate: float | None = None
+    ) -> dict[str, Any]:
+        return trial(seed, steps, rate or lr, kind=kind)
+
+    arms = {"all": {"far": {"kind": "far"}, "far, at 0.1": {"kind": "far", "rate": 0.1}}}
+    trials = run(replace(EXPERIMENT, trial=at_its_own, arms=arms, longest=4), tmp_path)
+    tried = [one["lr"] for one in trials if one["arm"] == "far, at 0.1" and one["seed"] in RATE_SEEDS]
+    assert tried == [0.1] * len(RATE_SEEDS)
+    wide = replace(EXPERIMENT, trial=at_its_own, arms=arms, longest=4, rates=(0.05, 0.1, 0.2, 0.4))
+    further = [one for one in run(wide, tmp_path) if one["lr"] == 0.05]
+    assert {one["arm"] for one in further} == {"far"} and not jobs(
+        wide, load_result("toy", tmp_path)["trials"]
+    )
+
+
+def test_further_rates_may_be_added_and_old_trials_at_another_rate_are_left_out(tmp_path: Path):
+    """At three rates the best is the edge; with five it is another, and what was reported is trained again."""
+    narrow = replace(EXPERIMENT, rates=(0.2, 0.4, 0.8), arms={"all": {"far": {"kind": "far"}}}, longest=4)
+    run(narrow, tmp_path)
+    wide = replace(narrow, rates=(0.05, 0.1, 0.2, 0.4, 0.8), at_each=True)
+    trials = run(wide, tmp_path)
+    assert {one["lr"] for one in trials if one["seed"] in SEEDS} == {0.1}
+    assert trials == load_result("toy", tmp_path)["trials"] and not jobs(wide, trials)
+    with pytest.raises(ValueError, match="same settings"):
+        run(replace(wide, rates=(0.1, 0.2)), tmp_path)

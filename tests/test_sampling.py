@@ -16,12 +16,21 @@ def scores(rng):
 
 
 @pytest.mark.parametrize(
-    ("name", "values"), [("keep_top_k", [1, 3, VOCAB, 99]), ("keep_nucleus", [0.01, 0.5, 0.9, 1.0])]
+    ("name", "values"),
+    [
+        ("keep_top_k", [1, 3, VOCAB, 99]),
+        ("keep_nucleus", [0.01, 0.5, 0.9, 1.0]),
+        ("keep_min_p", [0.0, 0.05, 0.3, 1.0]),
+    ],
 )
 def test_filters_equal_their_twins_and_those_of_transformers(name, values, rng):
-    from transformers import TopKLogitsWarper, TopPLogitsWarper
+    from transformers import MinPLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
-    theirs = {"keep_top_k": TopKLogitsWarper, "keep_nucleus": TopPLogitsWarper}[name]
+    theirs = {
+        "keep_top_k": TopKLogitsWarper,
+        "keep_nucleus": TopPLogitsWarper,
+        "keep_min_p": MinPLogitsWarper,
+    }[name]
     S = scores(rng)
     for value in values:
         kept = getattr(sampling, name)(S, value)

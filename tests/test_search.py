@@ -76,7 +76,8 @@ def test_what_learners_ask_is_found_among_the_first_three(
     assert len(QUESTIONS) >= 40
     with Opened(browser, search_page(from_disk, origin, "")) as opened:
         found = opened.page.evaluate(
-            "questions => questions.map(question => [question, [...new Set(bookSearch(question))].slice(0, 3)])",
+            """questions => Promise.all(questions.map(async question =>
+                [question, [...new Set(await bookSearch(question))].slice(0, 3)]))""",
             list(QUESTIONS),
         )
         assert not opened.faults

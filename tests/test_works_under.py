@@ -37,9 +37,11 @@ from attnlib.nn.attention import AttentionLayer
 from attnlib.nn.block import BlockStack
 from attnlib.nn.cache import KVCache
 from attnlib.nn.convolution import ConvolvedFeedForward
+from attnlib.nn.delta_rule import DeltaRule
 from attnlib.nn.depth import StochasticDepth
 from attnlib.nn.latent import LatentAttention
 from attnlib.nn.layers import CrossAttention, SelfAttention
+from attnlib.nn.linear_attention import LinearAttention
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.positional import (
     IndexPositions,
@@ -198,6 +200,38 @@ CASES = {
         LatentAttention,
         lambda: LatentAttention(d_model=12, n_heads=3, d_latent=5, d_rotated=2, causal=True),
         (draw(B, N, 12),),
+    ),
+    "LinearAttention": Case(
+        LinearAttention, lambda: LinearAttention(d_model=12, n_heads=3, chunk=2), (draw(B, N, 12),)
+    ),
+    "LinearAttention, with decays, not normalised": Case(
+        LinearAttention,
+        lambda: LinearAttention(
+            d_model=D,
+            n_heads=H,
+            d_k=D_K,
+            d_v=D_V,
+            feature_map="none",
+            normalised=False,
+            decay="learned",
+            norm=nn.RMSNorm,
+        ),
+        (draw(B, N, D),),
+    ),
+    "DeltaRule": Case(DeltaRule, lambda: DeltaRule(d_model=12, n_heads=3, chunk=2), (draw(B, N, 12),)),
+    "DeltaRule, with decays and steps up to two": Case(
+        DeltaRule,
+        lambda: DeltaRule(
+            d_model=D,
+            n_heads=H,
+            d_k=D_K,
+            d_v=D_V,
+            largest_step=2.0,
+            decay="learned",
+            bias=False,
+            norm=nn.RMSNorm,
+        ),
+        (draw(B, N, D),),
     ),
     "PartlyRotary": Case(
         PartlyRotary, lambda: PartlyRotary(2, context=8, layout="halves"), (draw(B, N, D_K),)

@@ -22,7 +22,7 @@ from attnlib.checking import factors_of
 from attnlib.nn.kernel import exponential_kernel as nn_kernel
 from attnlib.nn.ops import unit as nn_unit
 from attnlib.nn.recurrent import rnn_cell as nn_cell
-from attnlib.reference import block, decoder_block, gpt, recurrent, sharded_optim
+from attnlib.reference import block, decoder_block, flash, gpt, patterns, recurrent, sharded_optim, tiles
 from attnlib.reference.kernel import exponential_kernel
 from attnlib.reference.transformer import NormParameters
 
@@ -41,6 +41,7 @@ SIZES = {  # two heads; what is not here has the size 2
     "d_a": 3,
 }
 NUMBERS = {"axis": -1, "axes": 3, "before": 1, "after": 1, "prefix": 2, "T": 0.5, "ahead": 1, "buckets": 4}
+NUMBERS["n_keys"] = 5
 
 
 def public_functions():
@@ -135,6 +136,11 @@ def cache_of_a_block(maker, order):
     return order(maker.array("float", "*b n d_model", ""), of_a_block(maker), 2)[1]
 
 
+def cache_of_tiles(maker):
+    Q, K, V = (maker.array("float", text, "") for text in ("*b m d_k", "*b n d_k", "*b n d_v"))
+    return flash.flash_attention(Q, K, V, tiles=tiles.block_mask(patterns.causal(), 3, 2, n_keys=5))[1]
+
+
 SPECIAL = {
     ("kernel_regression", "kernel"): lambda maker: nn_kernel if maker.nn else exponential_kernel,
     ("unroll", "cell"): lambda maker: nn_cell if maker.nn else recurrent.rnn_cell,
@@ -149,6 +155,16 @@ SPECIAL = {
         "attnlib.nn.multihead"
     ).MultiHeadAttention(d_model=4, n_heads=2),
     ("gated_heads", "gates"): lambda maker: torch.ones(2),
+    ("both", "a"): lambda maker: patterns.causal(),
+    ("both", "b"): lambda maker: patterns.window(2),
+    ("either", "a"): lambda maker: patterns.causal(),
+    ("either", "b"): lambda maker: patterns.window(2),
+    ("global_tokens", "indices"): lambda maker: (0, 2),
+    **{
+        (name, "pattern"): lambda maker: patterns.window(2)
+        for name in ("dense_mask", "block_mask", "edges", "flex_mask", "pattern_attention")
+    },
+    ("flash_attention_backward", "cache"): lambda maker: cache_of_tiles(maker),
     ("sharded_adam", "states"): lambda maker: sharded_optim.sharded_adam_state(
         maker.array("float", "p n", "")
     ),
@@ -281,4 +297,6 @@ def test_none_is_no_mask_and_nothing_else():
         for name, said in get_type_hints(function, include_extras=True).items()
         if name != "return" and NoneType in options(said)
     }
-    assert optional <= {"mask", "positions", "source_mask", "b", "m", "centers", "device", "bias"}
+    no_mask = {"mask", "positions", "source_mask", "b", "m", "centers", "device", "bias", "n_keys", "tiles"}
+    keep_all = {"decay", "state", "d_last"}  # keep everything, begin with zeros, no gradient
+    assert optional <= no_mask | keep_all

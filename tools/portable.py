@@ -1,18 +1,22 @@
-"""Run the notebooks with other instruction sets and numbers of threads, whose sums differ in the last bits.
+"""Run the notebooks with other arithmetics, whose sums differ in the last bits, or with trainings that begin elsewhere.
 
     python tools/portable.py               every notebook under every arithmetic
-    python tools/portable.py --sample      three notebooks, each under one arithmetic, chosen by the commit
+    python tools/portable.py --sample      four notebooks, each under one arithmetic or nudge, chosen by the commit
+    python tools/portable.py --nudge       every notebook that trains, nudged three times
 
 Each arithmetic is a setting of the libraries that compute (PyTorch, MKL, oneDNN, OpenBLAS, NumPy): older instruction
-sets, and one or two threads. The outputs are compared as in `make notebooks`, with the tolerances that cells state.
+sets, and one or two threads. A nudge (`attnlib.train.nudge`) moves the parameters by a millionth before a training.
+The outputs are compared as in `make notebooks`, with the tolerances that cells state.
 """
 
 import argparse
+import json
 import os
 import re
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +45,9 @@ ARITHMETICS = {
         "OMP_NUM_THREADS": "2",
     },
 }
+NUDGES = {f"nudge {seed}": {"ATTNLIB_NUDGE": str(seed), "OMP_NUM_THREADS": "1"} for seed in (1, 2, 3)}
+SETTINGS = ARITHMETICS | NUDGES
+TRAINS = re.compile(r"\bfit\(|\boptim\b|\btrain_\w+\(|\.step\(\)")  # in the code of a notebook
 COMPARE = [
     "--nbval",
     "--nbval-current-env",
@@ -67,13 +74,26 @@ def commit(root: Path = ROOT) -> int:
     return int(told.stdout[:8], 16) if told.returncode == 0 else 0
 
 
-def sample(paths: list[Path], turn: int) -> list[Run]:
-    """One notebook for each arithmetic; over successive turns each notebook gets each arithmetic.
+def that_train(paths: list[Path]) -> list[Path]:
+    """The notebooks whose code has a step of an optimiser, or calls what takes one."""
+    read = {path: json.loads(path.read_text(encoding="utf-8"))["cells"] for path in paths}
+    code = {
+        path: "".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+        for path, cells in read.items()
+    }
+    return [path for path in paths if TRAINS.search(code[path])]
 
-    >>> [(run.arithmetic, str(run.notebooks[0])) for run in sample([Path("a"), Path("b"), Path("c"), Path("d")], 2)]
-    [('SSE, 1 thread', 'c'), ('SSE 4.2, 2 threads', 'd'), ('AVX2, 2 threads', 'a')]
+
+def sample(paths: list[Path], turn: int, trained: Sequence[Path] = ()) -> list[Run]:
+    """One notebook for each arithmetic; over successive turns each notebook gets each. Then one that trains, nudged.
+
+    >>> a, b, c, d = (Path(name) for name in "abcd")
+    >>> [(run.arithmetic, str(run.notebooks[0])) for run in sample([a, b, c, d], 2, [b, d])]
+    [('SSE, 1 thread', 'c'), ('SSE 4.2, 2 threads', 'd'), ('AVX2, 2 threads', 'a'), ('nudge 3', 'b')]
     """
-    return [Run(name, [paths[(turn + place) % len(paths)]]) for place, name in enumerate(ARITHMETICS)]
+    runs = [Run(name, [paths[(turn + place) % len(paths)]]) for place, name in enumerate(ARITHMETICS)]
+    nudged = [Run(f"nudge {turn % len(NUDGES) + 1}", [trained[turn % len(trained)]])] if trained else []
+    return runs + nudged
 
 
 def execute(run: Run) -> tuple[bool, str]:
@@ -84,7 +104,7 @@ def execute(run: Run) -> tuple[bool, str]:
     done = subprocess.run(
         [*command, *map(str, run.notebooks)],
         cwd=ROOT,
-        env=os.environ | ARITHMETICS[run.arithmetic],
+        env=os.environ | SETTINGS[run.arithmetic],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -99,11 +119,18 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sample", action="store_true", help="three notebooks, chosen by the commit")
-    paths, turn = notebooks(), commit()
-    if parser.parse_args(arguments).sample:
-        runs = sample(paths, turn)
-        print(f"The commit's number {turn} modulo {len(paths)} chooses the notebooks.")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--sample", action="store_true", help="four notebooks, chosen by the commit")
+    which.add_argument(
+        "--nudge", action="store_true", help="every notebook that trains, begun a millionth away"
+    )
+    paths, turn, asked = notebooks(), commit(), parser.parse_args(arguments)
+    trained = that_train(paths)
+    if asked.sample:
+        runs = sample(paths, turn, trained)
+        print(f"The commit's number {turn} modulo {len(paths)} and {len(trained)} chooses the notebooks.")
+    elif asked.nudge:
+        runs = [Run(name, trained) for name in NUDGES]
     else:
         runs = [Run(name, paths) for name in ARITHMETICS]
     outcomes = []

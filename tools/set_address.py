@@ -49,7 +49,7 @@ def tracked_text_files(root: Path = ROOT) -> list[Path]:
 def replace_address(text: str, old: dict[str, str], new: dict[str, str]) -> str:
     """`text` with the site and the repository replaced; the branch occurs in links to the repository only."""
     text = text.replace(old["site"], new["site"])
-    for kind in ("blob", "tree", "edit"):
+    for kind in ("blob", "tree", "edit", "raw"):
         text = text.replace(
             f"{old['repository']}/{kind}/{old['branch']}/", f"{new['repository']}/{kind}/{new['branch']}/"
         )

@@ -36,7 +36,6 @@ class Shot(NamedTuple):
 CHAPTER = "book/01-foundations/2-the-attention-function.html"
 SHOTS = {
     "buttons": Shot(CHAPTER, ".bd-article-container", 234),
-    "claim": Shot(CHAPTER, "#c047"),
     "exercise": Shot(CHAPTER, "#ex-foundations-attention-loops"),
 }
 COLOURS_OF_THE_PAGE = {"light": "", "dark": "-dark"}  # each with its suffix of the file name

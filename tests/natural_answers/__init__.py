@@ -2,7 +2,8 @@
 
 Each file holds blocks `@ id`, and in them answers `- right | style` or `- wrong | cause`, followed by the body of the
 function, or of one that returns the answer. They were written from the tasks alone, before the lists of mistakes were
-looked at; the first line of a file says where it was otherwise.
+looked at; the first line of a file says where it was otherwise. A cause may be followed by ` | ` and the name that the
+answer must get, or `-` where it must get none, because each that would fit is one that a learner cannot use.
 """
 
 import ast
@@ -27,6 +28,7 @@ class Answer:
     right: bool
     cause: str
     body: str
+    name: str = ""  # that it must get; "-" for none, "" where any true one will do
 
     def __str__(self) -> str:
         return f"{self.id}: {self.cause}"
@@ -64,5 +66,7 @@ def answers() -> Iterator[Answer]:
             id, *parts = block.split("\n- ")
             for part in parts:
                 head, body = part.split("\n", 1)
-                kind, cause = head.split(" | ", 1)
-                yield Answer(id.strip(), kind == "right", cause.strip(), body.rstrip() + "\n")
+                kind, cause, *name = head.split(" | ")
+                yield Answer(
+                    id.strip(), kind == "right", cause.strip(), body.rstrip() + "\n", *map(str.strip, name)
+                )
