@@ -26,7 +26,7 @@ SINCE ?= main
 PYTEST := $(PY) -m pytest
 IN_TWO := -n 2 --dist loadscope
 
-.PHONY: help setup book chapter contents serve test check shards shard walks pictures lint types unit doctests notebooks arithmetic portable pages colab sample gpu cell shots run proofs budget scripts experiments bench speed mutants kills steady lighthouse address clean pdf zip site links
+.PHONY: help setup book chapter contents serve test check shards shard walks pictures lint types unit doctests notebooks arithmetic portable nudge pages colab sample gpu cell shots run proofs budget scripts experiments bench speed mutants kills steady lighthouse address clean pdf zip site links
 
 help: ## say what there is to make
 	@echo "Attention, Executed"
@@ -115,10 +115,13 @@ notebooks: $(READY) # only those with a changed source, but on a machine of cont
 	@$(PYTEST) $(IN_TWO) --changed --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg --nbval-cell-timeout=300 $(NOTEBOOKS)
 
 arithmetic: $(READY)
-	@echo "== three notebooks under other arithmetics"; $(PY) tools/portable.py --sample
+	@echo "== three notebooks under other arithmetics, one nudged"; $(PY) tools/portable.py --sample
 
 portable: $(READY) ## run every notebook under other arithmetics: older instruction sets, one and two threads (half an hour)
 	@$(PY) tools/portable.py
+
+nudge: $(READY) ## run every notebook that trains, three times, from parameters a millionth away: do its results hold?
+	@$(PY) tools/portable.py --nudge
 
 # ONLY chooses tests by words in their names, as pytest's -k does.
 pages: $(READY) book
