@@ -20,6 +20,8 @@ from waits import limit
 def warm() -> Iterator[warm_kernels.Warm]:
     with pytest.MonkeyPatch.context() as put_back:
         put_back.setattr(local_provisioner, "launch_kernel", local_provisioner.launch_kernel)
+        kind = local_provisioner.LocalProvisioner
+        put_back.setattr(kind, "pre_launch", kind.pre_launch)
         running = warm_kernels.use()
         yield running
         running.close()
@@ -58,6 +60,19 @@ def test_a_picture_is_shown_as_in_a_cold_kernel(warm: Any, tmp_path: Path) -> No
     assert [list(output.get("data", {})) for output in notebook.cells[0].outputs] == [
         ["text/plain", "image/png"]
     ]
+
+
+def test_a_fork_opens_no_port_that_another_program_could_take(warm: Any) -> None:
+    manager = KernelManager(kernel_name="python3")
+    manager.start_kernel()
+    client = manager.client()
+    client.start_channels()
+    client.wait_for_ready(timeout=60)
+    assert all(Path(f"{manager.ip}-{port}").is_socket() for port in manager.ports)
+    gone = warm_kernels.Forked(warm, manager.provisioner.pid)
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+    gone.kill()  # it has ended already: no error
 
 
 def test_a_fork_can_be_interrupted_and_ends(warm: Any) -> None:

@@ -5,12 +5,16 @@ whoever runs notebooks calls `use()` and gets forks. A fork has a process and a 
 package itself. `make run`, the other arithmetics and the packages of Colab start every notebook in a cold process.
 """
 
+import contextlib
 import importlib
+import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import traceback
 from typing import Any
@@ -85,6 +89,7 @@ class Warm:
     def __init__(self) -> None:
         self.process: subprocess.Popen[str] | None = None
         self.lock = threading.Lock()
+        self.sockets = tempfile.mkdtemp(prefix="kernels-")
 
     def ask(self, **what: Any) -> int | None:
         with self.lock:
@@ -98,6 +103,7 @@ class Warm:
             return json.loads(self.process.stdout.readline())
 
     def close(self) -> None:
+        shutil.rmtree(self.sockets, ignore_errors=True)
         if self.process is not None:
             assert self.process.stdin is not None
             self.process.stdin.close()
@@ -120,7 +126,8 @@ class Forked:
         return self.poll()  # Jupyter's client waits until `poll` has answered, and then asks for the answer
 
     def send_signal(self, number: int) -> None:
-        os.kill(self.pid, number)
+        with contextlib.suppress(ProcessLookupError):  # it has ended already
+            os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
@@ -133,7 +140,15 @@ def use() -> Warm:
     """From now on a Python kernel that is started in this process is a fork."""
     from jupyter_client.provisioning import local_provisioner
 
-    warm = Warm()
+    warm, number = Warm(), itertools.count()
+    prepare = local_provisioner.LocalProvisioner.pre_launch
+
+    async def pre_launch(self: Any, **what: Any) -> dict[str, Any]:
+        """Sockets are files: a port that is free when it is chosen may be taken when the kernel opens it."""
+        manager = self.parent
+        manager.transport, manager.cache_ports = "ipc", False
+        manager.ip = f"{warm.sockets}/{next(number)}"
+        return await prepare(self, **what)
 
     def launch(
         command: list[str], *, cwd: str | None = None, env: dict[str, str] | None = None, **_: Any
@@ -144,6 +159,7 @@ def use() -> Warm:
         return Forked(warm, pid)
 
     local_provisioner.launch_kernel = launch  # type: ignore[assignment]
+    local_provisioner.LocalProvisioner.pre_launch = pre_launch  # type: ignore[method-assign]
     return warm
 
 
