@@ -402,6 +402,15 @@ def test_an_orthogonal_matrix_on_queries_and_keys_changes_no_score(rng):
     assert_close(indexer.index_scores(Q @ turn, K @ turn, w)[0], indexer.index_scores(Q, K, w)[0], "float64")
 
 
+def test_the_published_config_has_the_sizes_that_the_page_counts_with():
+    from transformers import DeepseekV32Config
+
+    config = DeepseekV32Config()
+    assert (config.index_n_heads, config.index_head_dim, config.index_topk) == (64, 128, 2048)
+    assert (config.num_attention_heads, config.kv_lora_rank, config.qk_rope_head_dim) == (128, 512, 64)
+    assert (config.qk_nope_head_dim, config.v_head_dim) == (128, 128)
+
+
 # --- what is refused -----------------------------------------------------------------------------------------------
 
 

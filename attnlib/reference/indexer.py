@@ -42,7 +42,10 @@ class IndexerCache(NamedTuple):
     parameters: IndexerParameters
     Y: Float[Array, "*b n d_k"]  # the normed keys before their gain
     size: Float[Array, "*b n 1"]
-    scores: IndexScoreCache
+    Q: Float[Array, "*b h n d_k"]
+    K: Float[Array, "*b n d_k"]
+    w: Float[Array, "*b n h"]
+    A: Float[Array, "*b h n n"]
     d_rotated: Number[int, "0.."]
     base: Number[float, "0<.."]
 
@@ -151,12 +154,15 @@ def lightning_indexer(
     array([[0.707, 0.707],
            [2.828, 2.828]])
     """
+    d_query, d_model = parameters.W_Q.shape[0], X.shape[-1]
+    rule = f"X_Q must be given where queries are not made from X; got {d_query=} and {d_model=}."
+    rules.must(X_Q is not None or d_query == d_model, "lightning_indexer", rule)
     X_Q = X if X_Q is None else X_Q
     Q = _rotated(split_heads(X_Q @ parameters.W_Q, n_heads), d_rotated, base)
     K, (Y, size, _) = layer_norm(X @ parameters.W_K, parameters.gain, parameters.shift, EPS)
     w = X @ parameters.W_w / math.sqrt(n_heads * Q.shape[-1])
     I, scores = index_scores(Q, _rotated(K, d_rotated, base), w)  # eq-index-score
-    return I, IndexerCache(X, X_Q, parameters, Y, size, scores, d_rotated, base)
+    return I, IndexerCache(X, X_Q, parameters, Y, size, *scores, d_rotated, base)
 
 
 @checked
@@ -167,8 +173,8 @@ def lightning_indexer_backward(
 
     DeepSeek-V3.2 uses the parameters' gradients alone: the indexer reads X, and its loss does not change the model.
     """
-    X, X_Q, parameters, Y, size, scores, d_rotated, base = cache
-    dQ, dK, dw = index_scores_backward(dI, scores)
+    X, X_Q, parameters, Y, size, *scores, d_rotated, base = cache
+    dQ, dK, dw = index_scores_backward(dI, IndexScoreCache(*scores))
     h, d_k = dQ.shape[-3], dQ.shape[-1]
     dX_Q, dW_Q, _ = linear_backward(
         merge_heads(_rotated(dQ, d_rotated, base, back=True)), LinearCache(X_Q, parameters.W_Q)
