@@ -65,7 +65,7 @@ MISTAKES = (
         lambda Q, K, c: Q @ K.reshape(-1, c, K.shape[1]).mean(axis=1).T),
     Mistake("the lower bound", "No product lies *below* these numbers. None should lie above them.",
         lambda Q, K, c: -page_bounds(-Q, K, c)),
-    Mistake("sizes instead of values", "With the sizes of numbers in place of the numbers the bound becomes higher than "
-        "it must be.",
+    Mistake("sizes instead of values", "With absolute values in place of the numbers the bound is higher than it "
+        "must be.",
         lambda Q, K, c: np.abs(Q) @ np.abs(K).reshape(-1, c, K.shape[1]).max(axis=1).T),
 )  # fmt: skip
