@@ -116,7 +116,7 @@ def everything(layer: Layer) -> Tensor:
 
 @torch.inference_mode()
 def masses(choices: dict[str, Choice]) -> dict[str, list[float]]:
-    """For each choice the kept mass in each layer of the uncut model: a mean over heads, queries and each fourth row."""
+    """For each choice the kept mass in each layer of the uncut model: a mean over heads, queries and 50 rows."""
     _, rows, _ = parts()
     rows = rows[::4]
     found = {name: [0.0] * CONFIG.n_layers for name in choices}

@@ -1,7 +1,7 @@
 """A lightning indexer: a few small heads score all earlier keys, so that attention computes the k best of them only.
 
-The book derives it in eq-kept-mass, eq-index-score and eq-index-loss (Chapter 6), after DeepSeek-V3.2 (2025). The twin
-with the backwards written out is `attnlib.reference.indexer`. `LightningIndexer` is the module with its parameters.
+The book derives it in eq-kept-mass, eq-indexer-score and eq-indexer-loss (Chapter 6), after DeepSeek-V3.2 (2025). The
+twin with the backwards written out is `attnlib.reference.indexer`. `LightningIndexer` is the module.
 """
 
 import math
@@ -50,7 +50,7 @@ def index_mask(
 def index_scores(
     Q: Float[Tensor, "*b h m d_k"], K: Float[Tensor, "*b n d_k"], w: Float[Tensor, "*b m h"]
 ) -> Float[Tensor, "*b m n"]:
-    """For each query and key the heads' products after a ReLU, weighted and summed (eq-index-score).
+    """For each query and key the heads' products after a ReLU, weighted and summed (eq-indexer-score).
 
     K    one key for all heads
     w    the weight of each head, computed from the query's token; it may be negative
@@ -60,14 +60,14 @@ def index_scores(
     tensor([[20.,  3.]])
     """
     A = (Q @ K[..., None, :, :].mT).relu()  # (*b, h, m, n)
-    return (w.mT[..., None] * A).sum(dim=-3)  # eq-index-score  (*b, m, n)
+    return (w.mT[..., None] * A).sum(dim=-3)  # eq-indexer-score  (*b, m, n)
 
 
 @checked
 def index_loss(
     I: Float[Tensor, "*b n"], P: Float[Tensor, "*b n"], mask: Bool[Tensor, "*#b #n"]
 ) -> Float[Tensor, "*b"]:
-    """The divergence KL(P || softmax of the index scores) of each row, among the keys of the mask (eq-index-loss).
+    """The divergence KL(P || softmax of the index scores) of each row, among the keys of the mask (eq-indexer-loss).
 
     P       the target: attention weights averaged over the heads; among the keys of the mask they are made to sum to 1.
             It gets no gradient, so the loss does not change the attention that it is made from
@@ -86,11 +86,11 @@ def index_loss(
     L = torch.where(total > 0, visible, 0).log_softmax(dim=-1)
     there = target > 0
     loss = target * (torch.where(there, target, 1).log() - torch.where(there, L, 0))
-    return loss.sum(dim=-1)  # eq-index-loss
+    return loss.sum(dim=-1)  # eq-indexer-loss
 
 
 class LightningIndexer(nn.Module):
-    """The index scores of all pairs of tokens, made from what an attention layer reads (eq-index-score).
+    """The index scores of all pairs of tokens, made from what an attention layer reads (eq-indexer-score).
 
     n_heads, d_k    of the indexer: few and narrow. The heads share one key
     d_query         width of what queries are made from, where it is not X: a latent of the layer's own queries
@@ -151,4 +151,4 @@ class LightningIndexer(nn.Module):
         if kv_cache is not None:
             K, _ = kv_cache.append(K, K[..., :0])
         w = self.W_w(X) / math.sqrt(self.n_heads * self.d_k)
-        return index_scores(Q, K, w)  # eq-index-score
+        return index_scores(Q, K, w)  # eq-indexer-score

@@ -1,8 +1,8 @@
 """A lightning indexer: a few small heads score all earlier keys, so that attention computes the k best of them only.
 
-The book derives it in eq-kept-mass, eq-index-score and eq-index-loss (Chapter 6), after DeepSeek-V3.2 (2025). The twin,
-where autograd does the backward, is `attnlib.nn.indexer`. No gradient passes through the choice of the best k keys, so
-an indexer has a loss of its own: its softmax shall equal the attention weights, averaged over the heads.
+The book derives it in eq-kept-mass, eq-indexer-score and eq-indexer-loss (Chapter 6), after DeepSeek-V3.2 (2025). The
+twin, where autograd does the backward, is `attnlib.nn.indexer`. No gradient passes through the choice of the best k
+keys, so an indexer has a loss of its own: its softmax shall equal the attention weights, averaged over the heads.
 """
 
 import math
@@ -93,7 +93,7 @@ def index_mask(
 def index_scores(
     Q: Float[Array, "*b h m d_k"], K: Float[Array, "*b n d_k"], w: Float[Array, "*b m h"]
 ) -> tuple[Float[Array, "*b m n"], IndexScoreCache]:
-    """For each query and key the heads' products after a ReLU, weighted and summed (eq-index-score).
+    """For each query and key the heads' products after a ReLU, weighted and summed (eq-indexer-score).
 
     K    one key for all heads
     w    the weight of each head, computed from the query's token; it may be negative
@@ -103,7 +103,7 @@ def index_scores(
     array([[20.,  3.]])
     """
     A = np.maximum(Q @ K[..., None, :, :].swapaxes(-1, -2), 0)
-    return np.einsum("...mh,...hmn->...mn", w, A), IndexScoreCache(Q, K, w, A)  # eq-index-score  (*b, m, n)
+    return np.einsum("...mh,...hmn->...mn", w, A), IndexScoreCache(Q, K, w, A)  # eq-indexer-score  (*b, m, n)
 
 
 @checked
@@ -140,7 +140,7 @@ def lightning_indexer(
     d_rotated: Number[int, "0.."] = 0,
     base: Number[float, "0<.."] = 10_000.0,
 ) -> tuple[Float[Array, "*b n n"], IndexerCache]:
-    """The index scores of all pairs of tokens, made from what the attention layer reads (eq-index-score).
+    """The index scores of all pairs of tokens, made from what the attention layer reads (eq-indexer-score).
 
     X_Q         what queries are made from, where it is not X: in DeepSeek-V3.2 the latent of the layer's own queries
     d_rotated   how many coordinates of queries and keys are rotated by their position, in the layout of two halves
@@ -161,7 +161,7 @@ def lightning_indexer(
     Q = _rotated(split_heads(X_Q @ parameters.W_Q, n_heads), d_rotated, base)
     K, (Y, size, _) = layer_norm(X @ parameters.W_K, parameters.gain, parameters.shift, EPS)
     w = X @ parameters.W_w / math.sqrt(n_heads * Q.shape[-1])
-    I, scores = index_scores(Q, _rotated(K, d_rotated, base), w)  # eq-index-score
+    I, scores = index_scores(Q, _rotated(K, d_rotated, base), w)  # eq-indexer-score
     return I, IndexerCache(X, X_Q, parameters, Y, size, *scores, d_rotated, base)
 
 
@@ -193,7 +193,7 @@ def lightning_indexer_backward(
 def index_loss(
     I: Float[Array, "*b n"], P: Float[Array, "*b n"], mask: Bool[Array, "*#b #n"]
 ) -> tuple[Float[Array, "*b"] | np.floating, IndexLossCache]:
-    """The divergence KL(P || softmax of the index scores) of each row, among the keys of the mask (eq-index-loss).
+    """The divergence KL(P || softmax of the index scores) of each row, among the keys of the mask (eq-indexer-loss).
 
     P       the target: attention weights averaged over the heads; among the keys of the mask they are made to sum to 1
     mask    True = compared: what the query may attend to, or later in training the keys that were chosen
@@ -214,10 +214,10 @@ def index_loss(
     )  # log of the softmax where mask is True
     there = target > 0
     loss = target * (np.log(np.where(there, target, 1)) - np.where(there, L, 0))
-    return loss.sum(axis=-1), IndexLossCache(target, masked_softmax(I, mask) * (total > 0))  # eq-index-loss
+    return loss.sum(axis=-1), IndexLossCache(target, masked_softmax(I, mask) * (total > 0))  # eq-indexer-loss
 
 
 @checked
 def index_loss_backward(dL: Float[Array, "*b"] | np.floating, cache: IndexLossCache) -> Float[Array, "*b n"]:
-    """dI = softmax of the index scores minus the target; the target is not trained (eq-index-loss)."""
+    """dI = softmax of the index scores minus the target; the target is not trained (eq-indexer-loss)."""
     return np.expand_dims(dL, -1) * (cache.P_I - cache.P)
