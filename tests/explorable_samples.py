@@ -68,7 +68,7 @@ SAMPLES = {
         threshold=0.5,
     ),
     "OptimiserRace": lambda: explorables.OptimiserRace(angle=30, steps=25),
-    "PatternPainter": lambda: explorables.PatternPainter(preset="strided", query=9, painted=[120]),
+    "PatternPainter": lambda: explorables.PatternPainter(preset="strided", pair=[9, 4], painted=[120]),
     "PermutedTokens": lambda: explorables.PermutedTokens(WORDS, VECTORS, order=[2, 0, 1]),
     "PipelineSchedule": lambda: explorables.PipelineSchedule(schedule="1F1B", workers=3, parts=5),
     "QueryInThePlane": lambda: explorables.QueryInThePlane(*three_tokens(), np.array([1.0, 2.0])),
@@ -142,8 +142,8 @@ MOVES = {
         {"adam_rate": 0.1, "steep": 10.0},
     ),
     "PatternPainter": (
-        {"preset": "dilated", "layers": 3, "painted": [121], "query": 20, "key": 2, "width": 5},
-        "w.query, w.key, w.edges(), w.farthest(), len(w.never()), int(w.reached().sum())",
+        {"preset": "dilated", "layers": 3, "painted": [121], "pair": [20, 2], "width": 5},
+        "w.pair, w.edges(), w.farthest(), len(w.never()), int(w.reached().sum())",
         {"causal": False},
     ),
     "PermutedTokens": (

@@ -166,7 +166,7 @@ def test_a_pipeline_says_who_does_what_at_a_tick(browser, origin):
 
 def test_a_pattern_is_painted_by_mouse_finger_and_keyboard(browser, origin):
     with picture("PatternPainter", browser, origin, has_touch=True) as (page, box):
-        grid = box.locator("svg rect:not(.xp-mark)")
+        grid = box.locator(".xp svg rect:not(.xp-mark)")
         zoom = box.locator("td button")
 
         def cell(query, key):
@@ -209,23 +209,23 @@ def test_a_pattern_is_painted_by_mouse_finger_and_keyboard(browser, origin):
 def test_the_presets_of_a_pattern_say_what_they_cost_and_who_never_meets(browser, origin):
     with picture("PatternPainter", browser, origin, width=390) as (page, box):
         line_says(page, box, "Most layers: 8, from token 1 to 24. All pairs meet.")
-        box.get_by_label("dilated").check()
+        box.get_by_role("radio", name="dilated").check()
         line_says(page, box, "84 edges, 28 % of full attention")
         line_says(page, box, "144 pairs never meet, such as 1 and 24.")
-        assert box.locator("rect.xp-no").count() == 144
+        assert box.locator(".xp rect.xp-no").count() == 144
         assert "odd and even tokens never meet" in box.locator(".xp-stage > p").text_content()
-        box.get_by_label("global token").check()
+        box.get_by_role("radio", name="global token").check()
         line_says(page, box, "Most layers: 8")
-        box.get_by_label("both directions").check()
+        box.get_by_role("radio", name="both directions").check()
         line_says(page, box, "Most layers: 2")
-        box.get_by_label("strided").check()
-        box.get_by_label("causal").check()
+        box.get_by_role("radio", name="strided").check()
+        box.get_by_role("radio", name="causal").check()
         line_says(page, box, "150 edges, 50 % of full attention")
         box.get_by_role("slider", name="layers").fill("2")
-        assert box.locator("rect.xp-far").count() == 0, "all is reached after two layers"
+        assert box.locator(".xp rect.xp-far").count() == 0, "all is reached after two layers"
         box.get_by_role("button", name="Draw again").click()
-        assert box.get_by_label("random blocks").is_checked()
-        box.get_by_label("nothing").check()
+        assert box.get_by_role("radio", name="random blocks").is_checked()
+        box.get_by_role("radio", name="nothing").check()
         line_says(page, box, "24 edges, 8 % of full attention")
 
 
@@ -247,7 +247,7 @@ def test_a_state_fills_up_and_a_key_is_written_again(browser, origin):
         line_says(page, box, "Recalled of 39 keys")
         kept = [box.locator(f".xp-{kind}").count() for kind in ("kept", "lost")]
         assert sum(kept) == 3 * 39 and kept[1] > 30
-        assert "softmax: 38 of 39 recalled, 480 numbers" in box.locator("svg").get_attribute("aria-label")
+        assert "39 recalled, 480 numbers" in box.locator(".xp svg").get_attribute("aria-label")
         box.get_by_role("button", name="Write B").click()
         line_says(page, box, "40 pairs")
         box.get_by_role("button", name="Start again").click()

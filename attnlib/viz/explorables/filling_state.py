@@ -73,7 +73,7 @@ class FillingState(Explorable):
     """
 
     QUESTION = "How many pairs can a state of fixed size give back?"
-    SIZE = (600, 700)
+    SIZE = (681, 693)
     _esm, _css = script("filling_state"), style("filling_state")
 
     writes = traitlets.List(traitlets.Int(min=0, max=4 * MOST - 1), new_pairs(5), minlen=1, maxlen=MOST).tag(

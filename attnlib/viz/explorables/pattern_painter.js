@@ -1,4 +1,4 @@
-/* Which query attends to which key, painted: the edges, and how many layers join two tokens. */
+/* A painted pattern: its edges, and how many layers join two tokens. */
 const N = 24;
 const ALL = Array.from({ length: N }, (_, i) => i);
 const near = (i, j, { width }) => Math.abs(i - j) < width;
@@ -9,7 +9,7 @@ const RULES = {
   dilated: (i, j, { width }) => Math.abs(i - j) < 2 * width - 1 && (i - j) % 2 === 0,
   strided: (i, j, s) => near(i, j, s) || (i - j) % s.width === 0,
   "global token": (i, j, s) => near(i, j, s) || i * j === 0,
-  "random blocks": (i, j, s) => near(i, j, s) || s.blocks[+s.causal][s.seed][i >> 2] === j >> 2,
+  "random blocks": (i, j, s) => near(i, j, s) || +s.blocks[+s.causal][s.seed][i >> 2] === j >> 2,
 };
 export const pattern = (s) =>
   ALL.map((i) => ALL.map((j) => i === j || ((!s.causal || j < i) && RULES[s.preset](i, j, s) !== s.painted.includes(i * N + j))));
@@ -17,8 +17,7 @@ export const pattern = (s) =>
 export const hops = (mask) => {
   const found = ALL.map((i) => ALL.map((j) => (i === j) - 1));
   for (const h of ALL)
-    for (const i of ALL)
-      for (const j of ALL) if (found[i][j] < 0 && ALL.some((k) => mask[i][k] && found[k][j] === h)) found[i][j] = h + 1;
+    for (const i of ALL) for (const j of ALL) if (found[i][j] < 0 && ALL.some((k) => mask[i][k] && found[k][j] === h)) found[i][j] = h + 1;
   return found;
 };
 /* Edges, all pairs, the farthest pair (query, key, layers), those that never meet. */
@@ -30,11 +29,11 @@ export const summary = (mask, found, causal) => {
 
 const render = ({ model, el }) => {
   const { stage, controls, say } = frame(model, el, "pattern_painter");
-  const traits = ["preset", "causal", "width", "seed", "painted", "layers", "query", "key"];
+  const traits = ["preset", "causal", "width", "seed", "painted", "layers", "pair", "blocks", "lessons"];
   const to = (trait) => (value) => change(model, trait, value);
   const renew = (trait) => (value) => (to("painted")([]), to(trait)(value));
-  const go = (...at) => ["query", "key"].forEach((trait, side) => to(trait)(Math.min(N, Math.max(1, at[side] + 1))));
-  let [mask, corner, brush] = [[], [], null];
+  const go = (...pair) => to("pair")(pair.map((at) => Math.min(N, Math.max(1, at + 1))));
+  let [mask, corner, brush] = [[], []];
   const fixed = (i, j) => i === j || (model.get("causal") && j > i);
   const paint = (i, j, on = !mask[i][j]) => {
     if (fixed(i, j) || mask[i][j] === on) return;
@@ -48,14 +47,15 @@ const render = ({ model, el }) => {
   add("text", { x: -288, y: -6, transform: "rotate(-90)" }, "query 24 to 1");
   const cells = ALL.flatMap((i) => ALL.map((j) => Object.assign(add("rect", { x: 12 * j, y: 12 * i, width: 11, height: 11 }), { at: [i, j] })));
   const marks = [289, 13].map((width) => add("rect", { class: "xp-mark", width, height: 13 }));
-  /* A mouse paints; a finger, which also scrolls, chooses what is magnified. */
+  /* A mouse paints; a finger, which scrolls, chooses what is magnified. */
   svg.addEventListener("click", ({ target: { at } }) => at && go(...at));
+  const under = ({ target: { at }, pointerType, buttons }) => pointerType !== "touch" && buttons && at;
   svg.addEventListener("pointerdown", (event) => {
-    const { at } = event.target;
-    brush = at && event.pointerType !== "touch" ? !mask[at[0]][at[1]] : null;
-    if (brush !== null) event.preventDefault(), paint(...at, brush);
+    const at = under(event);
+    if (at) event.preventDefault(), paint(...at, (brush = !mask[at[0]][at[1]]));
   });
-  svg.addEventListener("pointerover", ({ target: { at }, buttons }) => at && buttons && brush !== null && paint(...at, brush));
+  svg.addEventListener("pointerover", (event) => brush != null && under(event) && paint(...event.target.at, brush));
+  svg.addEventListener("pointerleave", () => (brush = null));
 
   const heads = ["row", "col"].map((scope) => [0, 1, 2].map(() => make("th", { scope })));
   const zoom = [0, 1, 2].map((r) => [0, 1, 2].map((c) => button("", () => paint(corner[0] + r, corner[1] + c))));
@@ -65,7 +65,7 @@ const render = ({ model, el }) => {
     const step = { Left: [0, -1], Right: [0, 1], Up: [-1, 0], Down: [1, 0] }[event.key.slice(5)];
     if (!step) return;
     event.preventDefault();
-    go(model.get("query") - 1 + step[0], model.get("key") - 1 + step[1]);
+    go(...model.get("pair").map((at, side) => at - 1 + step[side]));
     table.querySelector("[tabindex='0']").focus();
   });
   const lesson = make("p");
@@ -79,8 +79,8 @@ const render = ({ model, el }) => {
   controls.append(preset.element, sides.element, width.element, depth.element, button("Draw again", luck), again(model, traits));
 
   return redraw(model, traits, () => {
-    const now = Object.fromEntries([...traits, "blocks", "lessons"].map((trait) => [trait, model.get(trait)]));
-    const { causal, layers, query, key } = now;
+    const now = Object.fromEntries(traits.map((trait) => [trait, model.get(trait)]));
+    const { causal, layers, pair: [query, key] } = now;
     mask = pattern(now);
     const found = hops(mask);
     const { edges, most, longest: [last, from, longest], never } = summary(mask, found, causal);
@@ -90,7 +90,7 @@ const render = ({ model, el }) => {
       cell.setAttribute("class", mask[i][j] ? "a" : fixed(i, j) ? "" : h < 0 ? "xp-no" : h > layers ? "xp-far" : "xp-in");
     });
     marks.forEach((mark, one) => fill(mark, { x: 12 * one * (key - 1) - 1, y: 12 * query - 13 }, []));
-    corner = [query, key].map((at) => Math.min(N - 3, Math.max(0, at - 2)));
+    corner = now.pair.map((at) => Math.min(N - 3, Math.max(0, at - 2)));
     heads.forEach((all, side) => all.forEach((one, r) => (one.textContent = corner[side] + r + 1)));
     zoom.flat().forEach((one, at) => {
       const [i, j] = [corner[0] + ((at / 3) | 0), corner[1] + (at % 3)];

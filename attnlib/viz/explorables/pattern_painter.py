@@ -28,25 +28,22 @@ BOTH = {"global token": "All read token 1, and it reads all: any two tokens meet
 PAST = {"global token": "Token 1 attends to itself only, so it has nothing to pass on. Try both directions."}
 
 
-def drawn(causal: bool) -> list[list[int]]:
-    """For each draw and each block of queries another block of keys; in a causal model one before it."""
-    rng, count = np.random.default_rng(0), N // BLOCK
-    rows = [
-        [rng.permutation([k for k in range(row if causal else count) if k != row]) for row in range(count)]
-        for _ in range(DRAWS)
-    ]
-    return [[int(row[0]) if len(row) else 0 for row in draw] for draw in rows]
+def drawn(causal: bool) -> list[str]:
+    """For each draw a digit for each block of queries: another block of keys, in a causal model one before it."""
+    rng, rows = np.random.default_rng(4), range(N // BLOCK)
+    others = [[k for k in (range(row) if causal else rows) if k != row] or [0] for row in rows]
+    return ["".join(str(rng.choice(keys)) for keys in others) for _ in range(DRAWS)]
 
 
 class PatternPainter(Explorable):
     """A pattern for 24 tokens, chosen and painted, and a number of layers of it.
 
     painted    the pairs that differ from the preset, each as query * 24 + key, counted from 0
-    query, key the chosen pair, counted from 1 as in the picture
+    pair       the chosen query and key, counted from 1 as in the picture
     """
 
     QUESTION = "Which pairs can be left out?"
-    SIZE = (600, 700)
+    SIZE = (567, 640)
     _esm, _css = script("pattern_painter"), style("pattern_painter")
 
     preset = traitlets.Enum(PRESETS, "window").tag(sync=True)
@@ -55,8 +52,7 @@ class PatternPainter(Explorable):
     seed = traitlets.Int(0, min=0, max=DRAWS - 1).tag(sync=True)
     painted = traitlets.List(traitlets.Int(min=0, max=N * N - 1)).tag(sync=True)
     layers = traitlets.Int(2, min=1, max=N - 1).tag(sync=True)
-    query = traitlets.Int(20, min=1, max=N).tag(sync=True)
-    key = traitlets.Int(4, min=1, max=N).tag(sync=True)
+    pair = traitlets.List(traitlets.Int(min=1, max=N), [20, 4], minlen=2, maxlen=2).tag(sync=True)
     blocks = traitlets.List([drawn(False), drawn(True)]).tag(sync=True)
     lessons = traitlets.List([ALIKE | BOTH, ALIKE | PAST]).tag(sync=True)
 
@@ -65,7 +61,7 @@ class PatternPainter(Explorable):
         near = patterns.window(self.width, causal=False)
         stride = patterns.strided(self.width)
         table = np.zeros((N // BLOCK, N // BLOCK), dtype=bool)
-        table[np.arange(N // BLOCK), self.blocks[self.causal][self.seed]] = True
+        table[np.arange(N // BLOCK), [int(block) for block in self.blocks[self.causal][self.seed]]] = True
         return {
             "nothing": patterns.window(1),
             "everything": patterns.either(patterns.causal(), lambda query, key: key > query),
