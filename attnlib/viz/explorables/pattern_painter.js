@@ -6,7 +6,7 @@ const RULES = {
   nothing: () => false,
   everything: () => true,
   window: near,
-  dilated: (i, j, { width }) => Math.abs(i - j) < 2 * width - 1 && (i - j) % 2 === 0,
+  dilated: (i, j, { width }) => Math.abs(i - j) < 2 * width && (i - j) % 2 === 0,
   strided: (i, j, s) => near(i, j, s) || (i - j) % s.width === 0,
   "global token": (i, j, s) => near(i, j, s) || i * j === 0,
   "random blocks": (i, j, s) => near(i, j, s) || +s.blocks[+s.causal][s.seed][i >> 2] === j >> 2,
