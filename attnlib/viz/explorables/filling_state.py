@@ -42,7 +42,7 @@ def reads(
     K, V = keys(d, seed)[key], np.eye(len(VALUES))[value]
     return {
         "sum": K @ linear_attention_recurrent(K, K, V)[1],
-        "delta rule": K @ delta_rule(K, K, V, step=np.full(len(K), step))[1],
+        "delta rule": K @ delta_rule(K, K, V, step=np.full(len(K), float(step)))[1],
         "softmax": scaled_dot_product_attention(scale * math.sqrt(d) * K, K, V)[0],
     }
 
