@@ -97,6 +97,10 @@ class LatentAttention(nn.Module):
         Z = fused_attention(Q, K, V, mask_for_heads(mask, X.dim()), bias, self.causal)  # eq-latent-scores
         return self._combined(Z, kv_cache)
 
+    def new_cache(self, capacity: int | None = None) -> KVCache:
+        """An empty cache for the latents of earlier positions."""
+        return KVCache(capacity)
+
     @checked
     def absorbed(
         self,

@@ -1,7 +1,8 @@
-"""A feed-forward network with a convolution over positions in its hidden layer, one filter for each coordinate.
+"""Convolutions over positions with one filter for each coordinate: in a feed-forward network, and a short one.
 
 Such a convolution is *depthwise*: it mixes positions but not coordinates, so it has `width` parameters for each
-coordinate. Chapter 4 discusses it. The twin, where autograd does the backward, is `attnlib.nn.convolution`.
+coordinate. Chapter 4 discusses the network; the short one stands before the queries, keys and values of layers with a
+state (Chapter 6). The twin, where autograd does the backward, is `attnlib.nn.convolution`.
 """
 
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attnlib import rules
-from attnlib.reference.activations import relu, relu_backward
+from attnlib.reference.activations import relu, relu_backward, swish, swish_backward
 from attnlib.reference.ops import LinearCache, linear, linear_backward
 from attnlib.shapes import Array, Float, Number, checked, same_size
 
@@ -60,6 +61,42 @@ def depthwise_convolution_backward(
     )  # the same convolution with the filter reversed
     dX = sum((seen * weight for seen, weight in turned), np.zeros_like(X))
     return dX, np.stack(dC), dY.reshape(-1, X.shape[-1]).sum(axis=0)
+
+
+class ShortCache(NamedTuple):
+    convolution: ConvolutionCache
+    A: Float[Array, "*b n d"]  # before the activation, of the rows of X alone
+    rows: int | None  # how many came before X; None where none were given
+
+
+@checked
+def short_convolution(
+    X: Float[Array, "*b n d"], C: Float[Array, "width d"], before: Float[Array, "*b rows d"] | None = None
+) -> tuple[Float[Array, "*b n d"], ShortCache]:
+    """A causal depthwise convolution without a bias, and swish.
+
+    before    the rows before X, of which the last width - 1 are seen; by default zeros
+
+    >>> X, copies_the_one_before = np.array([[1.0], [2.0]]), np.array([[1.0], [0.0]])
+    >>> short_convolution(X, copies_the_one_before)[0].round(2).T  # swish(0), swish(1)
+    array([[0.  , 0.73]])
+    """
+    joined = X if before is None else np.concatenate([before, X], axis=-2)
+    wide, convolution = depthwise_convolution(joined, C, np.zeros_like(C[0]))
+    A = wide[..., joined.shape[-2] - X.shape[-2] :, :]
+    return swish(A), ShortCache(convolution, A, None if before is None else before.shape[-2])
+
+
+@checked
+def short_convolution_backward(
+    dY: Float[Array, "*b n d"], cache: ShortCache
+) -> tuple[Float[Array, "*b n d"], Float[Array, "width d"], Float[Array, "*b rows d"] | None]:
+    """dX, dC, d_before: the rows before X have no output here, but are seen by the first ones of X."""
+    rows = cache.rows or 0
+    dA = swish_backward(dY, cache.A)
+    wide = np.pad(dA, [(0, 0)] * (dA.ndim - 2) + [(rows, 0), (0, 0)])
+    d_joined, dC, _ = depthwise_convolution_backward(wide, cache.convolution)
+    return d_joined[..., rows:, :], dC, None if cache.rows is None else d_joined[..., :rows, :]
 
 
 class ConvolvedParameters(NamedTuple):
