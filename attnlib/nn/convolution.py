@@ -79,7 +79,7 @@ class ShortConvolution(nn.Module):
     """
 
     @checked
-    def __init__(self, d: Number[int, "1.."], width: Number[int, "1.."] = 4) -> None:
+    def __init__(self, d: Number[int, "1.."], width: Number[int, "2.."] = 4) -> None:
         super().__init__()
         self.width = width
         self.C = nn.Parameter(torch.randn(width, d) / width**0.5)

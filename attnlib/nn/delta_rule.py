@@ -139,7 +139,7 @@ class DeltaRule(nn.Module):
         d_v: Number[int, "1.."] | None = None,
         largest_step: Number[float, "0<..2"] = 1.0,
         decay: str | None = None,
-        conv: Number[int, "1.."] | None = None,
+        conv: Number[int, "2.."] | None = None,
         gate: bool = False,
         chunk: Number[int, "1.."] = 64,
         bias: bool = True,

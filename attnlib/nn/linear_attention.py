@@ -193,7 +193,7 @@ class LinearAttention(nn.Module):
         feature_map: str = "elu_plus_one",
         normalised: bool = True,
         decay: str | None = None,
-        conv: Number[int, "1.."] | None = None,
+        conv: Number[int, "2.."] | None = None,
         gate: bool = False,
         chunk: Number[int, "1.."] = 64,
         bias: bool = True,

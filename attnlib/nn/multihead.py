@@ -106,7 +106,7 @@ class MultiHeadAttention(nn.Module):
 
     def extra_repr(self) -> str:
         """What the printed layer says beside its maps."""
-        names = ("d_model", "n_heads", "n_kv_heads", "causal", "window", "dropout")
+        names = ("d_model", "n_heads", "n_kv_heads", "causal", "dropout", "window")
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
     @checked

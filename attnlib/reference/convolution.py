@@ -64,9 +64,10 @@ def depthwise_convolution_backward(
 
 
 class ShortCache(NamedTuple):
-    convolution: ConvolutionCache
-    A: Float[Array, "*b n d"]  # before the activation, of the rows of X alone
-    rows: int | None  # how many came before X; None where none were given
+    X: Float[Array, "*b n d"]
+    C: Float[Array, "width d"]
+    before: Float[Array, "*b rows d"] | None
+    A: Float[Array, "*b n d"]  # before the activation
 
 
 @checked
@@ -81,10 +82,15 @@ def short_convolution(
     >>> short_convolution(X, copies_the_one_before)[0].round(2).T  # swish(0), swish(1)
     array([[0.  , 0.73]])
     """
-    joined = X if before is None else np.concatenate([before, X], axis=-2)
-    wide, convolution = depthwise_convolution(joined, C, np.zeros_like(C[0]))
-    A = wide[..., joined.shape[-2] - X.shape[-2] :, :]
-    return swish(A), ShortCache(convolution, A, None if before is None else before.shape[-2])
+    joined, rows = _joined(before, X)
+    wide, _ = depthwise_convolution(joined, C, np.zeros_like(C[0]))
+    A = wide[..., rows:, :]
+    return swish(A), ShortCache(X, C, before, A)
+
+
+def _joined(before: Array | None, X: Array) -> tuple[Array, int]:
+    """X after the rows before it, and how many these are."""
+    return (X, 0) if before is None else (np.concatenate([before, X], axis=-2), before.shape[-2])
 
 
 @checked
@@ -92,11 +98,11 @@ def short_convolution_backward(
     dY: Float[Array, "*b n d"], cache: ShortCache
 ) -> tuple[Float[Array, "*b n d"], Float[Array, "width d"], Float[Array, "*b rows d"] | None]:
     """dX, dC, d_before: the rows before X have no output here, but are seen by the first ones of X."""
-    rows = cache.rows or 0
-    dA = swish_backward(dY, cache.A)
-    wide = np.pad(dA, [(0, 0)] * (dA.ndim - 2) + [(rows, 0), (0, 0)])
-    d_joined, dC, _ = depthwise_convolution_backward(wide, cache.convolution)
-    return d_joined[..., rows:, :], dC, None if cache.rows is None else d_joined[..., :rows, :]
+    X, C, before, A = cache
+    joined, rows = _joined(before, X)
+    wide = np.pad(swish_backward(dY, A), [(0, 0)] * (A.ndim - 2) + [(rows, 0), (0, 0)])
+    d_joined, dC, _ = depthwise_convolution_backward(wide, ConvolutionCache(joined, C, 0))
+    return d_joined[..., rows:, :], dC, None if before is None else d_joined[..., :rows, :]
 
 
 class ConvolvedParameters(NamedTuple):
