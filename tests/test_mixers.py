@@ -155,6 +155,7 @@ def test_the_decays_of_a_new_model_are_those_of_the_layer():
     """The start of a GPT makes all biases zero, with which every head would forget half at each token."""
     for block in GPT(config("delta")).blocks:
         assert torch.equal(block.state.W_decay.bias, -torch.linspace(2.0, 6.0, HEADS))
+        assert (block.state.W_G.bias == 1).all() and (block.state.conv.C[-1] - 1).abs().max() < 0.6
 
 
 # --- the layer of Qwen3-Next, and NumPy -----------------------------------------------------------------------------
@@ -177,7 +178,7 @@ def test_the_delta_layer_with_convolution_and_gate_is_that_of_qwen3_next():
     theirs.A_log.zero_()  # then their decay is exp(-softplus(.)), as here
     ours = DeltaRule(d_model=D, n_heads=HEADS, d_k=d_k, d_v=d_v, decay="learned", conv=4, gate=True, bias=False,
                      norm=partial(nn.RMSNorm, eps=1e-12))  # fmt: skip
-    ours.W_step = nn.Linear(D, HEADS, bias=False)
+    ours.W_step, ours.W_G.bias[:] = nn.Linear(D, HEADS, bias=False), 0
     of_heads = theirs.in_proj_qkvz.weight.unflatten(0, (HEADS, -1)).split([d_k, d_k, d_v, d_v], dim=1)
     step, decay = theirs.in_proj_ba.weight.unflatten(0, (HEADS, 2)).unbind(1)
     for W, weight in [

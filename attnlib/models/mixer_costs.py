@@ -104,7 +104,7 @@ def state_maps(config: Any, n_numbers: int) -> int:
 
 def state_other(config: Any, n_numbers: int) -> int:
     d, width = config.d_model, head_widths(config)[0]
-    biases = (width * (4 if config.output_gate else 3) + d) if config.bias else 0
+    biases = (3 * width + d if config.bias else 0) + (width if config.output_gate else 0)
     filters = 3 * width * (config.conv or 0)
     return biases + filters + norm_numbers(config, width // config.n_heads) + config.n_heads * n_numbers
 

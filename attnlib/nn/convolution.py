@@ -82,7 +82,9 @@ class ShortConvolution(nn.Module):
     def __init__(self, d: Number[int, "1.."], width: Number[int, "2.."] = 4) -> None:
         super().__init__()
         self.width = width
-        self.C = nn.Parameter(torch.randn(width, d) / width**0.5)
+        self.C = nn.Parameter(0.1 * torch.randn(width, d))
+        with torch.no_grad():
+            self.C[-1] += 1  # at first almost the token alone, so that queries and keys can be told apart
 
     def extra_repr(self) -> str:
         """What the printed layer says."""

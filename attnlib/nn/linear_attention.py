@@ -17,11 +17,12 @@ from attnlib.nn.heads import merge_heads
 from attnlib.nn.multihead import Rotate
 from attnlib.nn.state_cache import StateCache
 from attnlib.nn.state_parts import (
-    _begin_decays,
+    _begin,
     _check,
     _convolution,
     _convolved,
     _decay_map,
+    _gate_map,
     _gated,
     _heads,
     _in_full,
@@ -215,7 +216,7 @@ class LinearAttention(nn.Module):
         self.W_V = nn.Linear(d_model, n_heads * self.d_v, bias)
         self.W_O = nn.Linear(n_heads * self.d_v, d_model, bias)
         self.W_decay = _decay_map(who, decay, d_model, n_heads)
-        self.W_G = nn.Linear(d_model, n_heads * self.d_v, bias) if gate else None
+        self.W_G = _gate_map(gate, d_model, n_heads * self.d_v)
         self.conv = _convolution(conv, n_heads * (2 * self.d_k + self.d_v))
         self.norm_Z = nn.Identity() if norm is None else norm(self.d_v)
         self.heads = nn.Identity()
@@ -227,7 +228,7 @@ class LinearAttention(nn.Module):
 
     def begin(self) -> None:
         """The numbers of its own with which a training starts, after those that all maps get."""
-        _begin_decays(self.W_decay)
+        _begin(self.W_decay, self.W_G)
 
     @checked
     def forward(

@@ -31,7 +31,14 @@ def _decay_map(who: str, decay: str | None, d_model: int, n_heads: int) -> nn.Li
     if decay is None:
         return None
     W = nn.Linear(d_model, n_heads)
-    _begin_decays(W)
+    _begin(W)
+    return W
+
+
+def _gate_map(gate: bool, d_model: int, width: int) -> nn.Linear | None:
+    """The map from a token to the gates of all heads."""
+    W = nn.Linear(d_model, width) if gate else None
+    _begin(None, W)
     return W
 
 
@@ -57,11 +64,13 @@ def _gated(W: nn.Module | None, X: Tensor, Z: Tensor) -> Tensor:
     return Z if W is None else Z * F.silu(split_heads(W(X), Z.shape[-3]))
 
 
-def _begin_decays(W: nn.Linear | None) -> None:
-    """At first some heads forget soon, others late: they keep from 0.88 to 0.998 at each token."""
-    if W is not None:
-        with torch.no_grad():
-            W.bias.copy_(-torch.linspace(2.0, 6.0, len(W.bias)))
+@torch.no_grad()
+def _begin(W_decay: nn.Linear | None, W_G: nn.Linear | None = None) -> None:
+    """At first some heads forget soon, others late: they keep from 0.88 to 0.998 at each token. Gates are open."""
+    if W_decay is not None:
+        W_decay.bias.copy_(-torch.linspace(2.0, 6.0, len(W_decay.bias)))
+    if W_G is not None:
+        W_G.bias.fill_(1.0)
 
 
 def _learned_decay(W: nn.Module | None, X: Tensor) -> Tensor | None:
