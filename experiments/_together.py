@@ -41,14 +41,11 @@ class Together:
         self.sizes = [W.numel() for W in named.values()]
         rows = [torch.cat([W.detach().flatten() for W in one.parameters()]) for one in models]
         self.numbers = torch.stack([row.to(device) for row in rows]).requires_grad_()  # (models, numbers)
-        wide = [torch.full((W.numel(),), float(W.ndim > 1), device=device) for W in named.values()]
+        like = self.numbers.detach()
+        wide = [like.new_full((W.numel(),), float(W.ndim > 1)) for W in named.values()]
         self.decayed = decay * torch.cat(wide)
-        self.rates = torch.tensor(rates, device=device)[:, None]
-        self.mean, self.square, self.step = (
-            torch.zeros_like(self.numbers),
-            torch.zeros_like(self.numbers),
-            0,
-        )
+        self.rates = like.new_tensor(rates)[:, None]
+        self.mean, self.square, self.step = torch.zeros_like(like), torch.zeros_like(like), 0
 
     def parameters(self) -> dict[str, Tensor]:
         """The parameters of all models by name, each with an axis for the models in front."""
