@@ -76,6 +76,7 @@ CALLS = {
     "rms_norm": (X, v),
     "batch_norm": (X, v, v),
     "depthwise_convolution": (X, W, v),
+    "short_convolution": (X, W, X),
     "clipped": (INDEX, 2),
     "t5_buckets": (INDEX,),
     "offset_bias": (S, MASK.long()),

@@ -36,7 +36,7 @@ from attnlib.models.stack import Stack, stack_config
 from attnlib.nn.attention import AttentionLayer
 from attnlib.nn.block import BlockStack
 from attnlib.nn.cache import KVCache
-from attnlib.nn.convolution import ConvolvedFeedForward
+from attnlib.nn.convolution import ConvolvedFeedForward, ShortConvolution
 from attnlib.nn.delta_rule import DeltaRule
 from attnlib.nn.depth import StochasticDepth
 from attnlib.nn.latent import LatentAttention
@@ -233,6 +233,19 @@ CASES = {
         ),
         (draw(B, N, D),),
     ),
+    "DeltaRule, as in Qwen3-Next": Case(
+        DeltaRule,
+        lambda: DeltaRule(
+            d_model=12, n_heads=3, decay="learned", conv=4, gate=True, chunk=2, norm=nn.LayerNorm
+        ),
+        (draw(B, N, 12),),
+    ),
+    "LinearAttention, with convolution and gate": Case(
+        LinearAttention,
+        lambda: LinearAttention(d_model=12, n_heads=3, decay="learned", conv=4, gate=True, chunk=2),
+        (draw(B, N, 12),),
+    ),
+    "ShortConvolution": Case(ShortConvolution, lambda: ShortConvolution(D, width=3), (draw(B, N, D),)),
     "PartlyRotary": Case(
         PartlyRotary, lambda: PartlyRotary(2, context=8, layout="halves"), (draw(B, N, D_K),)
     ),
@@ -266,6 +279,9 @@ CASES = {
     "GPT, of Llama's kind": Case(GPT, gpt(n_kv_heads=1, qk_norm=True, **LLAMA), (tokens(B, N),)),
     "GPT, latent, with sandwich norms": Case(
         GPT, gpt(mixer="latent", d_latent=5, d_rotated=2, order="sandwich", **LLAMA), (tokens(B, N),)
+    ),
+    "GPT, of several mixers": Case(
+        GPT, gpt(mixer=("delta", "window"), window=1, positions="none"), (tokens(B, N),)
     ),
     "AdditiveScore": Case(
         AdditiveScore,

@@ -298,5 +298,5 @@ def test_none_is_no_mask_and_nothing_else():
         if name != "return" and NoneType in options(said)
     }
     no_mask = {"mask", "positions", "source_mask", "b", "m", "centers", "device", "bias", "n_keys", "tiles"}
-    keep_all = {"decay", "state", "d_last"}  # keep everything, begin with zeros, no gradient
+    keep_all = {"decay", "state", "d_last", "before"}  # keep everything, begin with zeros, no gradient, zeros
     assert optional <= no_mask | keep_all

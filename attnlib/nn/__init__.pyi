@@ -21,7 +21,9 @@ from attnlib.nn.block import BlockStack as BlockStack
 from attnlib.nn.cache import DecoderCache as DecoderCache, KVCache as KVCache, SourceCache as SourceCache
 from attnlib.nn.convolution import (
     ConvolvedFeedForward as ConvolvedFeedForward,
+    ShortConvolution as ShortConvolution,
     depthwise_convolution as depthwise_convolution,
+    short_convolution as short_convolution,
 )
 from attnlib.nn.debug import checked_values as checked_values
 from attnlib.nn.delta_rule import DeltaRule as DeltaRule, delta_rule_chunked as delta_rule_chunked
@@ -156,6 +158,7 @@ from attnlib.nn.relative import (
     shaw_scores as shaw_scores,
     t5_buckets as t5_buckets,
 )
+from attnlib.nn.ring_cache import RingCache as RingCache
 from attnlib.nn.sampling import (
     keep_min_p as keep_min_p,
     keep_nucleus as keep_nucleus,

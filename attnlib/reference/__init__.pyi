@@ -48,10 +48,13 @@ from attnlib.reference.convolution import (
     ConvolutionCache as ConvolutionCache,
     ConvolvedCache as ConvolvedCache,
     ConvolvedParameters as ConvolvedParameters,
+    ShortCache as ShortCache,
     convolved_feed_forward as convolved_feed_forward,
     convolved_feed_forward_backward as convolved_feed_forward_backward,
     depthwise_convolution as depthwise_convolution,
     depthwise_convolution_backward as depthwise_convolution_backward,
+    short_convolution as short_convolution,
+    short_convolution_backward as short_convolution_backward,
 )
 from attnlib.reference.decoder_block import (
     DecoderBlockCache as DecoderBlockCache,
