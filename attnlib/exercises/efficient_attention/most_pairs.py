@@ -2,9 +2,9 @@
 
 predict · ★ · 5 min · 06-efficient-attention/3-what-a-state-can-keep
 
-The state of one head has 64 rows and 64 columns, and each number has 16 bits. The keys are known beforehand and need
-not be kept. Each value is one of 4,096 words, all equally likely and independent of each other. What is the largest
-number of pairs for which every value can still be right, whatever the words are?
+The state of one head has 64 rows and 64 columns of numbers with 16 bits each. The keys are known beforehand and need
+not be kept. Each value is one of 4,096 words. What is the largest number of pairs for which all values can still be
+recalled, whatever they are?
 
 1. How many bits has the state, and how many different states are there?
 2. How many different sequences of n words are there? Each of them needs a state of its own.

@@ -2,10 +2,9 @@
 
 write · ★★ · 10 min · 06-efficient-attention/3-what-a-state-can-keep
 
-S (d_k, d_v) is a state. keys (3, d_k) are the keys of the variables x, y and z, each of length 1 and perpendicular to
-the others. Return the state after `x, y, z = y, z, x`: it gives for the key of x what S gives for that of y, for y
-what S gives for z, and for z what S gives for x. For every query that is perpendicular to the three keys it gives
-what S gives.
+S (d_k, d_v) is a state. keys (3, d_k) are the keys of the variables x, y and z, of length 1 and perpendicular to each
+other. Return the state after `x, y, z = y, z, x`: for the key of x it gives what S gives for that of y, for y what S
+gives for z, and for z what S gives for x. For a query perpendicular to the three keys nothing changes.
 
 1. One write with value zero and step 2 exchanges two variables. Which two exchanges, in which order, do it?
 2. Exchange x and y first. Then x is right. Which two must change now?
