@@ -105,7 +105,7 @@ def steps_at_a_one(model: Model) -> list[float]:
     layer = model.block.attention
     if not isinstance(layer, DeltaRule):
         return []
-    Z = model.block.norm_1(model.embed.weight[ONE])
+    Z = model.block.get_submodule("norm_1")(model.embed.weight[ONE])
     return (layer.largest_step * torch.sigmoid(layer.W_step(Z))).tolist()
 
 
