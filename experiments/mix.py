@@ -24,7 +24,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -383,20 +383,18 @@ def costs_of_text() -> dict[str, Any]:
     }
 
 
-def alone(together: Callable[..., list[dict[str, Any]]]) -> Callable[..., dict[str, Any]]:
+def alone(
+    together: Callable[..., list[dict[str, Any]]], seed: int, steps: int, lr: float, **options: Any
+) -> dict[str, Any]:
     """One trial by itself."""
-
-    def trial(seed: int, steps: int, lr: float, **options: Any) -> dict[str, Any]:
-        return together([seed], [lr], steps, **options)[0]
-
-    return trial
+    return together([seed], [lr], steps, **options)[0]
 
 
 ARITHMETIC = "float32; on a GPU products of matrices in TF32"
 MIX = Experiment(
     name="mix",
     question="what do few full layers among cheap ones recall and copy?",
-    trial=alone(of_a_task),
+    trial=partial(alone, of_a_task),
     together=of_a_task,
     arms={
         "recall": {arm: {"task": "recall", **one} for arm, one in ARMS.items()},
@@ -418,7 +416,7 @@ MIX = Experiment(
 TEXT = Experiment(
     name="mix_text",
     question="what do few full layers among cheap ones predict of a text?",
-    trial=alone(of_text),
+    trial=partial(alone, of_text),
     together=of_text,
     arms={"text": {arm: ARMS[arm] for arm in ("delta", "delta and full", "window", "full")}},
     steps=250,
