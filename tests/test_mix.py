@@ -296,6 +296,10 @@ def test_the_result_has_all_that_a_page_asks_for(tmp_path, monkeypatch):
     for arm in arms["copy"]:
         for times in (1, 4):
             told = result["chosen"]["copy"][arm][str(times)]
-            assert str(f"{told['rate']:g}") in told["tried"] and len(told["figures"]) == 5 and told["seconds"] > 0
+            assert (
+                str(f"{told['rate']:g}") in told["tried"]
+                and len(told["figures"]) == 5
+                and told["seconds"] > 0
+            )
             assert list(measured(result, "copy", arm, times)) == told["figures"]
     assert {"by size", "choice", "accuracy", "lr", "seed", "times", "seconds"} <= set(result["trials"][0])
