@@ -24,7 +24,7 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             models.parallel_costs
     6  Efficient attention  reference.patterns  .tiles  .graph  .linear_attention  .linear_gates  .delta_rule,
                             and their twins in nn, but for the graph
-                            nn.state_cache
+                            nn.state_cache  .ring_cache, models.parts: a mixer for each layer, models.mixer_costs
 
 The exercises of each chapter are in `attnlib.exercises`, in a folder of its name.
 

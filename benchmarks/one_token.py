@@ -64,12 +64,12 @@ def of_layer(kind: str, n: int) -> tuple[Work, Any]:
     torch.manual_seed(SEED)
     one = config(kind)
     block, rotate = block_of(one), rotation(one)
-    layer, given = block.steps[0][1], {"rotate": rotate}
+    layer = block.steps[0][1]
     cache = block.new_cache(n + CALLS)
     X = torch.randn(1, 1, WIDTH)
 
     def token() -> Tensor:
-        return layer(block, X, Given(**given, kv_cache=cache))
+        return layer(block, X, Given(rotate=rotate, kv_cache=cache))
 
     for _ in range(3):  # as many as the convolution remembers
         token()

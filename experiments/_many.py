@@ -14,7 +14,7 @@ import argparse
 import multiprocessing
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
@@ -41,7 +41,7 @@ from _runner import (
 from attnlib.data.results import FOLDER
 
 CHECKED = (30, 8)  # steps of a speed check: before the clock starts and on it, at least
-Measured = list[dict[str, Any]]
+Together = Callable[..., list[dict[str, Any]]]
 
 
 class Ensemble(NamedTuple):
@@ -84,25 +84,26 @@ def ready(experiment: Experiment, trials: Trials) -> list[Ensemble]:
     return found
 
 
-def run_ensemble(experiment: Experiment, ensemble: Ensemble, device: str) -> Trials:
-    """Train and measure all models of an ensemble."""
-    assert experiment.together is not None
+def run_ensemble(
+    together: Together, options: Mapping[str, Any], steps: int, jobs: Sequence[Job], device: str
+) -> Trials:
+    """Train and measure all models of an ensemble, in a process of its own."""
     started = time.perf_counter()
-    measured = experiment.together(
-        seeds=[job.seed for job in ensemble.jobs],
-        rates=[job.lr for job in ensemble.jobs],
-        steps=ensemble.times * experiment.steps,
+    measured = together(
+        seeds=[job.seed for job in jobs],
+        rates=[job.lr for job in jobs],
+        steps=steps,
         device=device,
-        **experiment.arms[ensemble.group][ensemble.arm],
+        **options,
     )
-    seconds = (time.perf_counter() - started) / len(ensemble.jobs)
+    seconds = (time.perf_counter() - started) / len(jobs)
     return [
         {
             **job._asdict(),
             **{key: rounded(value) for key, value in one.items()},
             "seconds": round(seconds, 2),
         }
-        for job, one in zip(ensemble.jobs, measured, strict=True)
+        for job, one in zip(jobs, measured, strict=True)
     ]
 
 
@@ -118,7 +119,10 @@ class Here:
 
     def submit(self, work: Callable[..., Any], *given: Any) -> Future:
         done: Future = Future()
-        done.set_result(work(*given))
+        try:
+            done.set_result(work(*given))
+        except Exception as error:
+            done.set_exception(error)
         return done
 
     def shutdown(self, **_: Any) -> None:
@@ -146,10 +150,10 @@ def run_many(
     ends = time.monotonic() + 60 * minutes
     named = {one.name: one for one in experiments}
     trials = {name: stored_trials(one, folder) for name, one in named.items()}
-    pool, running = executor(workers, device), {}
+    pool, running, broken = executor(workers, device), {}, set()
     try:
         while time.monotonic() < ends:
-            busy = {one[:3] for one in running.values()}
+            busy = {one[:3] for one in running.values()} | broken
             waiting = [
                 one
                 for name, experiment in named.items()
@@ -157,13 +161,23 @@ def run_many(
                 if one[:3] not in busy and only in (None, one.experiment, one.group)
             ]
             for one in sorted(waiting, key=lambda one: one.times)[: max(workers, 1) - len(running)]:
-                running[pool.submit(run_ensemble, named[one.experiment], one, device)] = one
+                experiment = named[one.experiment]
+                options, steps = experiment.arms[one.group][one.arm], one.times * experiment.steps
+                future = pool.submit(run_ensemble, experiment.together, options, steps, one.jobs, device)
+                running[future] = one
             if not running:
                 break
             left = None if minutes == float("inf") else max(0.0, ends - time.monotonic())
             finished, _ = wait(running, timeout=left, return_when=FIRST_COMPLETED)
             for future in finished:
                 one = running.pop(future)
+                if error := future.exception():
+                    broken.add(one[:3])  # the other arms go on
+                    print(
+                        f"{one.experiment}, {one.group}, {one.arm}: {type(error).__name__}: {error}",
+                        flush=True,
+                    )
+                    continue
                 trials[one.experiment] += future.result()
                 save(named[one.experiment], trials[one.experiment], folder, device)
                 report(named[one.experiment], one, trials[one.experiment], len(running))
@@ -237,9 +251,8 @@ def report(experiment: Experiment, one: Ensemble, trials: Trials, running: int) 
 # ---- How long it would take ------------------------------------------------------------------------------------------
 
 
-def speed(experiment: Experiment, group: str, arm: str, models: int, device: str, seconds: float) -> float:
+def speed(together: Together, options: Mapping[str, Any], models: int, device: str, seconds: float) -> float:
     """Steps a second of so many models of an arm together, once they run."""
-    assert experiment.together is not None
     clock: list[float] = []
 
     def ended(step: int) -> bool:
@@ -249,10 +262,9 @@ def speed(experiment: Experiment, group: str, arm: str, models: int, device: str
         clock.append(time.perf_counter())
         return len(clock) > sum(CHECKED) and clock[-1] - clock[CHECKED[0]] > seconds
 
-    experiment.together(
-        seeds=list(range(models)), rates=[1e-3] * models, steps=10**6, device=device, ended=ended,
-        **experiment.arms[group][arm],
-    )  # fmt: skip
+    together(
+        seeds=list(range(models)), rates=[1e-3] * models, steps=10**6, device=device, ended=ended, **options
+    )
     return (len(clock) - 1 - CHECKED[0]) / (clock[-1] - clock[CHECKED[0]])
 
 
@@ -265,14 +277,17 @@ def budget_check(experiments: Sequence[Experiment], workers: int, device: str, s
     """Print the steps a second of each arm, with all processes at work, and the time that everything would take."""
     pool = executor(workers, device)
     asked = {
-        pool.submit(speed, one, group, arm, 3 * len(one.rate_seeds), device, seconds): (one, group, arm)
+        pool.submit(speed, one.together, options, 3 * len(one.rate_seeds), device, seconds): (one, group, arm)
         for one in experiments
         for group, arms in one.arms.items()
-        for arm in arms
+        for arm, options in arms.items()
     }
     total, longest = 0.0, 0.0
     print("experiment, group, arm | steps a second | minutes for all its steps")
     for future, (one, group, arm) in asked.items():
+        if error := future.exception():
+            print(f"{one.name}, {group}, {arm}: {type(error).__name__}: {error}", flush=True)
+            continue
         rate = future.result()
         needed = planned(one) / rate / 60
         total, longest = total + needed, max(longest, needed)

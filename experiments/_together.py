@@ -8,6 +8,7 @@ at which gradients are clipped; what one row does, even if it diverges, changes 
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -35,7 +36,7 @@ class Together:
         device: str = "cpu",
     ) -> None:
         models = [built(build, seed) for seed in seeds]
-        self.model = models[0].to(device)
+        self.model: Any = models[0].to(device)
         named = dict(self.model.named_parameters())
         self.shapes = {name: W.shape for name, W in named.items()}
         self.sizes = [W.numel() for W in named.values()]

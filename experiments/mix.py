@@ -176,7 +176,7 @@ def attention_by(device: str) -> Callable[[], AbstractContextManager[Any]]:
     """PyTorch's choice of an operator; on a GPU that one which works for several models at once."""
     if device == "cpu":
         return nullcontext
-    config = config_of(8, 48, 16, 3, ("window", "full"))
+    config = config_of(8, 48, 64, 3, ("window", "full"))
     try:
         models = Together(lambda: Answers(config, True), [0, 1], [1e-3, 1e-3], device=device)
         models.model.answers = 2

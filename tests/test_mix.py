@@ -1,6 +1,7 @@
 """Trainings that run together are those that run alone, many processes lose no trial, and the tasks are right."""
 
 import math
+import pickle
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -153,6 +154,25 @@ def test_a_run_that_was_stopped_goes_on_with_what_is_missing(tmp_path):
     assert whole == again
 
 
+def test_an_arm_that_fails_is_named_and_the_others_go_on(tmp_path, capsys):
+    def fails(seeds, rates, steps, *, kind, device):
+        if kind == "far":
+            raise RuntimeError("out of memory")
+        return several(seeds, rates, steps, kind=kind, device=device)
+
+    trials = _many.run_many([replace(TOY, together=fails)], workers=0, folder=tmp_path)["toy"]
+    assert "toy, all, far: RuntimeError: out of memory" in capsys.readouterr().out
+    assert {trial["arm"] for trial in trials if trial["times"] == 4} == {"slow", "quick", "last"}
+
+
+@pytest.mark.parametrize("experiment", [mix.MIX, mix.TEXT], ids=lambda one: one.name)
+def test_what_another_process_is_given_can_be_sent_to_it(experiment):
+    for arms in experiment.arms.values():
+        for options in arms.values():
+            work, given = pickle.loads(pickle.dumps((experiment.together, options)))
+            assert work is experiment.together and given == options
+
+
 def test_when_the_time_is_up_nothing_begins(tmp_path):
     assert _many.run_many([TOY], workers=0, folder=tmp_path, minutes=0) == {"toy": []}
     assert not list(tmp_path.iterdir())
@@ -261,3 +281,25 @@ def test_before_the_tokens_of_a_task_stand_no_positions_but_the_token_before():
     X = torch.randn(2, 5, 16)
     shifted = F.pad(X, (0, 0, 1, 0))[:, :-1]
     assert torch.allclose(model.model.places(X), X + model.model.places.before * shifted)
+
+
+def test_the_result_has_all_that_a_page_asks_for(tmp_path, monkeypatch):
+    """Two arms at one step: rates, their scores, figures, bytes, parameters and seconds of each arm and budget."""
+    monkeypatch.setattr(mix, "TOKENS", 128)
+    monkeypatch.setattr(mix, "JUDGED", 128)
+    arms = {"copy": {arm: mix.MIX.arms["copy"][arm] for arm in ("window", "full")}}
+    small = replace(mix.MIX, steps=1, arms=arms, longest=4, rates=mix.MIX.rates[:3])
+    _many.run_many([small], workers=0, folder=tmp_path)
+    result = load_result("mix", tmp_path)
+    assert set(result["costs"]["copy"]) == set(mix.MIX.arms["copy"])
+    assert result["costs"]["copy"]["full"]["bytes a token"] == 1024
+    for arm in arms["copy"]:
+        for times in (1, 4):
+            told = result["chosen"]["copy"][arm][str(times)]
+            assert (
+                str(f"{told['rate']:g}") in told["tried"]
+                and len(told["figures"]) == 5
+                and told["seconds"] > 0
+            )
+            assert list(measured(result, "copy", arm, times)) == told["figures"]
+    assert {"by size", "choice", "accuracy", "lr", "seed", "times", "seconds"} <= set(result["trials"][0])

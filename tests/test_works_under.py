@@ -476,6 +476,7 @@ EXCEPTIONS = {
 }
 WITHOUT_PRODUCTS = (  # autocast leaves these in float32: a table, rotations, and a recurrent network
     "TokenEmbedding",
+    "ShortConvolution",
     "Rotary",
     "PartlyRotary",
     "NoPositions",

@@ -36,9 +36,14 @@ class Costs(NamedTuple):
     ]  # multiply-adds of n tokens after `read`, beside those of the maps
 
 
+def head_width(config: Any) -> int:
+    """The width of one head."""
+    return config.d_k or config.d_model // config.n_heads
+
+
 def head_widths(config: Any) -> tuple[int, int]:
     """Together the queries' heads, and together the keys' heads."""
-    d_k = config.d_k or config.d_model // config.n_heads
+    d_k = head_width(config)
     return config.n_heads * d_k, (config.n_kv_heads or config.n_heads) * d_k
 
 
@@ -57,7 +62,7 @@ def attention_maps(config: Any) -> int:
 
 def attention_other(config: Any) -> int:
     queries, keys = head_widths(config)
-    norms = norm_numbers(config, 2 * queries // config.n_heads) if config.qk_norm else 0
+    norms = norm_numbers(config, 2 * head_width(config)) if config.qk_norm else 0
     return norms + (queries + 2 * keys + config.d_model if config.bias else 0)
 
 
@@ -106,19 +111,19 @@ def state_other(config: Any, n_numbers: int) -> int:
     d, width = config.d_model, head_widths(config)[0]
     biases = (3 * width + d if config.bias else 0) + (width if config.output_gate else 0)
     filters = 3 * width * (config.conv or 0)
-    return biases + filters + norm_numbers(config, width // config.n_heads) + config.n_heads * n_numbers
+    return biases + filters + norm_numbers(config, head_width(config)) + config.n_heads * n_numbers
 
 
 def state_kept(config: Any) -> Kept:
     """A square for each head, and of the last tokens what the next convolution sees."""
     width, rows = head_widths(config)[0], (config.conv or 1) - 1
-    return Kept(a_token=3 * width, at_most=rows, state=width * width // config.n_heads)
+    return Kept(a_token=3 * width, at_most=rows, state=width * head_width(config))
 
 
 def linear_multiplied(config: Any, n: int, read: int) -> int:
     """One token writes an outer product and reads; more are computed in chunks."""
     width = head_widths(config)[0]
-    d_k, c = width // config.n_heads, min(CHUNK, n)
+    d_k, c = head_width(config), min(CHUNK, n)
     within = 2 * c if n > 1 else 0
     return -(-n // c) * c * width * (within + 2 * d_k)
 
@@ -127,7 +132,7 @@ def delta_multiplied(config: Any, n: int, read: int) -> int:
     """One token reads, writes the difference and reads again. In chunks there is a triangular system for the values and
     for what the keys read of the state, and between chunks a matrix by which the state is multiplied."""
     width = head_widths(config)[0]
-    d_k, c = width // config.n_heads, min(CHUNK, n)
+    d_k, c = head_width(config), min(CHUNK, n)
     if n == 1:
         return 3 * width * d_k
     chunks = -(-n // c)

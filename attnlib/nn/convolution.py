@@ -84,7 +84,9 @@ class ShortConvolution(nn.Module):
         self.width = width
         self.C = nn.Parameter(0.1 * torch.randn(width, d))
         with torch.no_grad():
-            self.C[-1] += 1  # at first almost the token alone, so that queries and keys can be told apart
+            self.C[-1] += (
+                1  # at first almost the token alone, so that the queries and keys of different tokens differ
+            )
 
     def extra_repr(self) -> str:
         """What the printed layer says."""
