@@ -45,6 +45,7 @@ def cases(rng):
         "a pattern of four, twice": (("state", "state", "state", "full"), 8, n, a_token, w, state),
         "cut short": (("window", "window", "full"), 8, n, a_token, w, state),
         "shorter than the window": (("window", "full"), 4, w - 4, a_token, w, state),
+        "a very short text": (("window", "state"), 5, 3, a_token, w, state),
         "all kinds": (("full", "window", "state"), 7, n, a_token, w, state),
         "full layers alone": (("full",), 3, n, a_token, w, state),
         "fewer layers than the pattern": (("state", "window", "full"), 2, n, a_token, w, state),

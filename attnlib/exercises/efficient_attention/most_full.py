@@ -46,6 +46,9 @@ def cases(rng):
         "nothing fits": (L, long, a, state, L * state - 1),
         "all fit": (L, long, a, state, L * a * long + 7),
         "a short text": (L, short, a, state, L * a * short + 1),
+        "a short text, fewer layers": (L - 3, short, a, state, (L - 3) * a * short),
+        "nothing fits a short text": (L, short, a, state, L * a * short - 1),
+        "a small budget": (L - 1, long, a, state, state),
     }
 
 
