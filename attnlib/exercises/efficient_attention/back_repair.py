@@ -40,6 +40,14 @@ def at_once(q, K, V, S, at, m, a):
     return np.array([P / P.sum() @ V[:n], q @ S])
 
 
+def with_copies(q, K, V, S, at, m, a):
+    keys, values = list(K)[: len(K) - m], list(V)[: len(V) - m]
+    for k, v in zip(keys[at:], values[at:], strict=True):
+        S = S * a + k[:, None] * v
+    P = np.exp(np.array(keys) @ q)
+    return np.stack([(P / P.sum()) @ np.array(values), q @ S])
+
+
 def cases(rng):
     def one(n, d_k, d_v, at, m, a):
         q, K, V, S = drawn(rng, (d_k,), (n, d_k), (n, d_v), (d_k, d_v))
@@ -57,7 +65,7 @@ def cases(rng):
 REPLAY = {"range(at, left)": "range(at, len(K))"}
 OLDEST = {"K[:left], V[:left]": "K[m:], V[m:]"}
 GIVEN = ("the state keeps what was taken back", "the oldest tokens are dropped")
-VARIANTS = (at_once,)
+VARIANTS = (at_once, with_copies)
 MISTAKES = (
     Mistake("the state keeps what was taken back", "The state has to end with the last token that is left.", REPLAY),
     Mistake("the oldest tokens are dropped", "The last m rows are taken back, not the first ones.", OLDEST),

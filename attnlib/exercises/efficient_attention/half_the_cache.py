@@ -29,7 +29,7 @@ MISTAKES = (
     Mistake("one state only", "Three of four layers have a state.", 2 * STATE // A_TOKEN, STATE // (2 * A_TOKEN)),
     Mistake("the full layer is left out", "The first model has a full layer, too: it keeps 4,096 bytes of each token.",
         (LAYERS - FULL) * STATE / (LAYERS // 2 * A_TOKEN)),
-    Mistake("a quarter for a half", "The share of a half is asked. A quarter is never reached: it is the share of full "
-        "layers.", (LAYERS - FULL) * STATE / (LAYERS * A_TOKEN)),
+    Mistake("a quarter for a half", "Half of the bytes, not a quarter: that share, the one of full layers, is never "
+        "reached.", (LAYERS - FULL) * STATE / (LAYERS * A_TOKEN)),
     Mistake("four states", "One of the four layers is full and has no state.", LAYERS * STATE // A_TOKEN),
 )  # fmt: skip

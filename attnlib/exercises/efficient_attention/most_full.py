@@ -60,8 +60,4 @@ MISTAKES = (
         lambda L, n, a, state, budget: max((f for f in range(L + 1) if f * a * n + L * state <= budget), default=-1)),
     Mistake("less than the budget", "The budget itself may be reached.",
         lambda L, n, a, state, budget: from_the_top(L, n, a, state, budget - 1)),
-    Mistake("states first", "With a short text f = 0 may not fit although a larger f does: try all of them.",
-        lambda L, n, a, state, budget: -1 if L * state > budget else by_division(L, n, a, state, budget)),
-    Mistake("0 if nothing fits", "If no mix fits, the answer is -1.",
-        lambda L, n, a, state, budget: max(0, from_the_top(L, n, a, state, budget))),
 )  # fmt: skip
