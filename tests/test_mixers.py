@@ -438,3 +438,24 @@ def test_a_state_refuses_what_it_cannot_use():
         ValueError, match=r"StateCache: recent rows must be \(1, 36\); got \(2, 36\). Another batch"
     ):
         made("delta")(tokens(b=1), caches)
+
+
+def test_a_hybrid_grows_with_its_full_layers_alone():
+    """eq-mix-bytes: with windows or states the caches of a mix grow, in a long text, by one full layer of four."""
+    sizes = {}
+    for cheap, window in (("delta", None), ("linear", None), ("window", WINDOW), ("full", None)):
+        config = ModelConfig(
+            VOCAB, context=64, d_model=D, n_heads=HEADS, n_layers=4, mixer=(cheap, cheap, cheap, "full"), window=window,
+            **ROTARY,
+        )  # fmt: skip
+        model = GPT(config).eval()
+        kept = []
+        for n in (30, 50):
+            cache = model.new_kv_cache()
+            with torch.no_grad():
+                model(torch.zeros(1, n, dtype=torch.long), cache)
+            kept.append(sum(layer.nbytes for layer in cache))
+        grown = (kept[1] - kept[0]) // 20
+        assert grown == costs.bytes_a_token(config, bytes_each=4)
+        sizes[cheap] = grown
+    assert all(4 * sizes[cheap] == sizes["full"] for cheap in ("delta", "linear", "window"))
