@@ -3,6 +3,7 @@
 import copy
 import io
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ from attnlib.speculative import drawn_by, speculate
 from attnlib.testing import assert_close
 
 VOCAB, CONTEXT, D, HEADS, B, N, WINDOW = 31, 80, 12, 3, 2, 19, 4
-ROTARY = {"positions": "rotary", "layout": "halves"}
+ROTARY: dict[str, Any] = {"positions": "rotary", "layout": "halves"}
 KINDS = {
     "full": {"mixer": "full", **ROTARY},
     "window": {"mixer": "window", "window": WINDOW, **ROTARY},
