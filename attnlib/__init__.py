@@ -22,7 +22,8 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             train.parallel  .workers  .worker_group  .traffic  .shards  .elastic
                             reference.all_reduce  .pipeline
                             models.parallel_costs
-    6  Efficient attention  reference.patterns  .tiles  .graph  .linear_attention  .linear_gates  .delta_rule,
+    6  Efficient attention  reference.patterns  .tiles  .graph  .linear_attention  .linear_gates  .delta_rule
+                            reference.indexer,
                             and their twins in nn, but for the graph
                             nn.state_cache  .ring_cache, models.parts: a mixer for each layer, models.mixer_costs
 

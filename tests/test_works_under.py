@@ -39,6 +39,7 @@ from attnlib.nn.cache import KVCache
 from attnlib.nn.convolution import ConvolvedFeedForward, ShortConvolution
 from attnlib.nn.delta_rule import DeltaRule
 from attnlib.nn.depth import StochasticDepth
+from attnlib.nn.indexer import LightningIndexer
 from attnlib.nn.latent import LatentAttention
 from attnlib.nn.layers import CrossAttention, SelfAttention
 from attnlib.nn.linear_attention import LinearAttention
@@ -200,6 +201,14 @@ CASES = {
         LatentAttention,
         lambda: LatentAttention(d_model=12, n_heads=3, d_latent=5, d_rotated=2, causal=True),
         (draw(B, N, 12),),
+    ),
+    "LightningIndexer": Case(
+        LightningIndexer, lambda: LightningIndexer(d_model=12, n_heads=3, d_k=4), (draw(B, N, 12),)
+    ),
+    "LightningIndexer, queries from a latent": Case(
+        LightningIndexer,
+        lambda: LightningIndexer(d_model=D, n_heads=H, d_k=D_K, d_query=D_SOURCE),
+        (draw(B, N, D), draw(B, N, D_SOURCE)),
     ),
     "LinearAttention": Case(
         LinearAttention, lambda: LinearAttention(d_model=12, n_heads=3, chunk=2), (draw(B, N, 12),)

@@ -53,6 +53,13 @@ from attnlib.nn.heads import (
     merge_heads as merge_heads,
     split_heads as split_heads,
 )
+from attnlib.nn.indexer import (
+    LightningIndexer as LightningIndexer,
+    index_loss as index_loss,
+    index_mask as index_mask,
+    index_scores as index_scores,
+    kept_mass as kept_mass,
+)
 from attnlib.nn.kernel import (
     exponential_kernel as exponential_kernel,
     gaussian_kernel as gaussian_kernel,

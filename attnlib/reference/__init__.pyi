@@ -169,6 +169,20 @@ from attnlib.reference.heads import (
     merge_heads as merge_heads,
     split_heads as split_heads,
 )
+from attnlib.reference.indexer import (
+    IndexLossCache as IndexLossCache,
+    IndexScoreCache as IndexScoreCache,
+    IndexerCache as IndexerCache,
+    IndexerParameters as IndexerParameters,
+    index_loss as index_loss,
+    index_loss_backward as index_loss_backward,
+    index_mask as index_mask,
+    index_scores as index_scores,
+    index_scores_backward as index_scores_backward,
+    kept_mass as kept_mass,
+    lightning_indexer as lightning_indexer,
+    lightning_indexer_backward as lightning_indexer_backward,
+)
 from attnlib.reference.kernel import (
     exponential_kernel as exponential_kernel,
     exponential_kernel_backward as exponential_kernel_backward,
