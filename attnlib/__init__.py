@@ -22,8 +22,9 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             train.parallel  .workers  .worker_group  .traffic  .shards  .elastic
                             reference.all_reduce  .pipeline
                             models.parallel_costs
-    6  Efficient attention  reference.patterns  .tiles  .graph  .linear_attention  .linear_gates  .delta_rule,
-                            and their twins in nn, but for the graph
+    6  Efficient attention  reference.patterns  .tiles  .graph  .linear_attention  .linear_gates  .delta_rule
+                            reference.hippo  .state_space  .s4d  .s4  .selective_scan  .long_convolution,
+                            and their twins in nn, but for the graph and hippo
                             nn.state_cache
 
 The exercises of each chapter are in `attnlib.exercises`, in a folder of its name.
