@@ -47,8 +47,8 @@ def diagonal_kernel(
     >>> diagonal_kernel(half, one, one, 3)[:, 0]  # twice the real part
     array([2. , 1. , 0.5])
     """
-    powers = A[..., None] ** np.arange(n, dtype=A.real.dtype)  # Vandermonde  (d, d_state, n)
-    return 2 * (((C * B)[..., None, :] @ powers)[..., 0, :]).real.T.copy()  # eq-diagonal
+    powers = A[..., None] ** np.arange(n, dtype=np.real(A).dtype)  # Vandermonde  (d, d_state, n)
+    return 2 * np.real((C * B)[..., None, :] @ powers)[..., 0, :].T.copy()  # eq-diagonal
 
 
 @checked
