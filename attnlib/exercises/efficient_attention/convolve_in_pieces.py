@@ -71,7 +71,8 @@ LENGTH = "length = size + len(K) - 1"
 VARIANTS = (without_pieces, keeping_what_is_left)
 MISTAKES = (
     Mistake("the convolution wraps around", "The end of a piece comes back at its beginning. A transform needs room "
-        "for the whole convolution: zeros after the piece.", transformed_alone, {LENGTH: "length = max(size, len(K))"}),
+        "for the whole convolution: zeros after the piece.", transformed_alone, {LENGTH: "length = max(size, len(K))"},
+        {LENGTH: "length = size + len(K) - 2"}),
     Mistake("what runs over the end of a piece is lost", "The first outputs of each later piece lack what the piece "
         "before it adds to them.", dropped),
     Mistake("one token late", "K[0] is the weight of the token itself, but here each output lacks it.",

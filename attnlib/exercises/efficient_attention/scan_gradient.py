@@ -78,7 +78,8 @@ MISTAKES = (
         with_its_own_decay),
     Mistake("the state after the token", "a[t] multiplies the state *before* token t.",
         {"return dx * before, dx": "return dx * (a * before + x), dx"}),
-    Mistake("forwards instead of backwards", "A state acts on later states only, so the gradient is collected from the "
-        "last token to the first.", {"range(len(x) - 2, -1, -1)": "range(1, len(x))",
-        "a[t + 1] * dx[t + 1]": "a[t] * dx[t - 1]"}),
+    Mistake("the input before, not the state", "a[t] multiplies the state before token t, and that holds more than the "
+        "last input.", {"a[t - 1] * before[t - 1] + x[t - 1]": "x[t - 1]"}),
+    Mistake("the decay once too often", "x[t] enters h[t] as it is, so the two have the same gradient.",
+        {"return dx * before, dx": "return dx * before, a * dx"}),
 )  # fmt: skip
