@@ -54,7 +54,10 @@ from attnlib.nn.positional import (
     SinusoidalPositions,
 )
 from attnlib.nn.relative import Alibi, OffsetBias, clipped
+from attnlib.nn.s4d import DiagonalStateSpace
 from attnlib.nn.scores import AdditiveScore, LocationScore, MultiplicativeScore
+from attnlib.nn.selective_scan import SelectiveScan
+from attnlib.nn.state_space import StateSpace
 from attnlib.nn.transformer import Block, FeedForward
 from attnlib.testing import assert_close, tolerance
 
@@ -255,6 +258,18 @@ CASES = {
         (draw(B, N, 12),),
     ),
     "ShortConvolution": Case(ShortConvolution, lambda: ShortConvolution(D, width=3), (draw(B, N, D),)),
+    "SelectiveScan": Case(
+        SelectiveScan, lambda: SelectiveScan(d=12, d_state=4, step_rank=2), (draw(B, N, 12), draw(B, 12, 4))
+    ),
+    "DiagonalStateSpace": Case(
+        DiagonalStateSpace, lambda: DiagonalStateSpace(d=12, d_state=4), (draw(B, N, 12), draw(B, 12, 4))
+    ),
+    "StateSpace": Case(StateSpace, lambda: StateSpace(d_model=12, n_heads=3, d_state=4), (draw(B, N, 12),)),
+    "StateSpace, with fixed maps": Case(
+        StateSpace,
+        lambda: StateSpace(d_model=D, d_state=4, width=1, selective=False, bias=False, norm=nn.RMSNorm),
+        (draw(B, N, D),),
+    ),
     "PartlyRotary": Case(
         PartlyRotary, lambda: PartlyRotary(2, context=8, layout="halves"), (draw(B, N, D_K),)
     ),
@@ -496,6 +511,7 @@ WITHOUT_PRODUCTS = (  # autocast leaves these in float32: a table, rotations, an
     "OffsetBias",
     "Alibi",
     "StochasticDepth",
+    "DiagonalStateSpace",
     "Encoder",
 )
 

@@ -79,6 +79,9 @@ from attnlib.nn.linear_gates import (
     gated_linear_attention as gated_linear_attention,
     gated_linear_attention_chunked as gated_linear_attention_chunked,
 )
+from attnlib.nn.long_convolution import (
+    causal_convolution as causal_convolution,
+)
 from attnlib.nn.losses import (
     cross_entropy as cross_entropy,
     sequence_loss as sequence_loss,
@@ -166,6 +169,17 @@ from attnlib.nn.relative import (
     t5_buckets as t5_buckets,
 )
 from attnlib.nn.ring_cache import RingCache as RingCache
+from attnlib.nn.s4 import (
+    dplr_kernel as dplr_kernel,
+    dplr_recurrence as dplr_recurrence,
+)
+from attnlib.nn.s4d import (
+    DiagonalStateSpace as DiagonalStateSpace,
+    diagonal_bilinear as diagonal_bilinear,
+    diagonal_kernel as diagonal_kernel,
+    diagonal_recurrence as diagonal_recurrence,
+    diagonal_zero_order_hold as diagonal_zero_order_hold,
+)
 from attnlib.nn.sampling import (
     keep_min_p as keep_min_p,
     keep_nucleus as keep_nucleus,
@@ -183,6 +197,11 @@ from attnlib.nn.scores import (
     multiplicative_scores as multiplicative_scores,
     scaled_dot_scores as scaled_dot_scores,
 )
+from attnlib.nn.selective_scan import (
+    SelectiveScan as SelectiveScan,
+    associative_scan as associative_scan,
+    selective_scan_parallel as selective_scan_parallel,
+)
 from attnlib.nn.sparse import (
     local_attention as local_attention,
     local_mask as local_mask,
@@ -191,6 +210,13 @@ from attnlib.nn.sparse import (
     top_k_mask as top_k_mask,
 )
 from attnlib.nn.state_cache import StateCache as StateCache
+from attnlib.nn.state_space import (
+    StateSpace as StateSpace,
+    bilinear as bilinear,
+    state_space_kernel as state_space_kernel,
+    state_space_recurrence as state_space_recurrence,
+    zero_order_hold as zero_order_hold,
+)
 from attnlib.nn.tiles import Tiles as Tiles, block_mask as block_mask
 from attnlib.nn.transformer import (
     Block as Block,

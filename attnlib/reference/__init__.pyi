@@ -169,6 +169,15 @@ from attnlib.reference.heads import (
     merge_heads as merge_heads,
     split_heads as split_heads,
 )
+from attnlib.reference.hippo import (
+    DPLR as DPLR,
+    hippo_dplr as hippo_dplr,
+    hippo_legs as hippo_legs,
+    legendre as legendre,
+    s4d_inv as s4d_inv,
+    s4d_lin as s4d_lin,
+    s4d_real as s4d_real,
+)
 from attnlib.reference.indexer import (
     IndexLossCache as IndexLossCache,
     IndexScoreCache as IndexScoreCache,
@@ -223,6 +232,10 @@ from attnlib.reference.linear_attention import (
 from attnlib.reference.linear_gates import (
     gated_linear_attention as gated_linear_attention,
     gated_linear_attention_chunked as gated_linear_attention_chunked,
+)
+from attnlib.reference.long_convolution import (
+    causal_convolution as causal_convolution,
+    causal_convolution_backward as causal_convolution_backward,
 )
 from attnlib.reference.loss_scale import (
     LossScale as LossScale,
@@ -413,6 +426,17 @@ from attnlib.reference.ring_attention import (
     attention_on_a_ring as attention_on_a_ring,
     join_tile as join_tile,
 )
+from attnlib.reference.s4 import (
+    dplr_kernel as dplr_kernel,
+    dplr_recurrence as dplr_recurrence,
+)
+from attnlib.reference.s4d import (
+    diagonal_bilinear as diagonal_bilinear,
+    diagonal_kernel as diagonal_kernel,
+    diagonal_recurrence as diagonal_recurrence,
+    diagonal_recurrence_backward as diagonal_recurrence_backward,
+    diagonal_zero_order_hold as diagonal_zero_order_hold,
+)
 from attnlib.reference.sampling import (
     keep_min_p as keep_min_p,
     keep_nucleus as keep_nucleus,
@@ -444,6 +468,11 @@ from attnlib.reference.scores import (
     scaled_dot_scores as scaled_dot_scores,
     scaled_dot_scores_backward as scaled_dot_scores_backward,
 )
+from attnlib.reference.selective_scan import (
+    associative_scan as associative_scan,
+    selective_scan_backward as selective_scan_backward,
+    selective_scan_parallel as selective_scan_parallel,
+)
 from attnlib.reference.sharded_optim import (
     ShardedStep as ShardedStep,
     share_of as share_of,
@@ -459,6 +488,12 @@ from attnlib.reference.sparse import (
     top_k_attention as top_k_attention,
     top_k_attention_backward as top_k_attention_backward,
     top_k_mask as top_k_mask,
+)
+from attnlib.reference.state_space import (
+    bilinear as bilinear,
+    state_space_kernel as state_space_kernel,
+    state_space_recurrence as state_space_recurrence,
+    zero_order_hold as zero_order_hold,
 )
 from attnlib.reference.tiles import Tiles as Tiles, block_mask as block_mask
 from attnlib.reference.transformer import (
