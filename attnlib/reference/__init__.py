@@ -13,6 +13,8 @@
     linear_attention    attention without softmax: a sum, a recurrence, and in chunks
     linear_gates    the same with a gate for each coordinate of the key
     delta_rule  a state that corrects what it holds for a key
+    random_features  softmax attention estimated by random features
+    low_rank    keys and values projected along the length
     gates       a gate on each head                      norm        layer norm, RMS norm, batch norm
     activations the activation functions                 glu         gated linear units
     convolution depthwise, in a feed-forward network     transformer feed-forward network, residual connection, norm
