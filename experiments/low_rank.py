@@ -1,10 +1,10 @@
 """How well do learned projections of keys and values work for one head? (book: Random features and low rank)
 
 Two heads of the course's own model, one whose weights are spread over the text and one that attends to the tokens just
-before. Asked for is the output at the last of 256 tokens, whose query may attend to all of them, so that no mask is
-needed. Keys and values are projected from 256 rows to 16 by matrices E and F, which are learned on training text; the rest of the
-model stays as it is. They start as means of blocks of 16 tokens, or as the last 16 tokens. Measured is the share of the
-output that is explained, on held-out text; rates are chosen on training text that was not trained on.
+before. What is computed is the output at the last of 256 tokens, whose query may attend to all of them, so that no mask
+is needed. Keys and values are projected from 256 rows to 16 by matrices E and F, which are learned on training text; the
+rest of the model stays as it is. They start as means of blocks of 16 tokens, or as the last 16 tokens. Measured is the
+share of the output that is explained, on held-out text; rates are chosen on training text that was not trained on.
 """
 
 import math
@@ -23,7 +23,7 @@ from attnlib.nn.heads import split_heads
 from attnlib.nn.low_rank import low_rank_attention, random_projection
 
 N, R, BATCH, TRAINED, CHOSEN_ON = CONFIG.context, 16, 16, 600, 150
-HEADS = {"spread": (0, 0), "near": (2, 0)}  # layer and head
+HEADS = {"spread": (1, 3), "near": (2, 0)}  # layer and head
 
 
 @cache
@@ -112,6 +112,7 @@ def trial(seed: int, steps: int, lr: float, *, head: str, start: str) -> dict[st
         }
 
 
+@cache
 @torch.no_grad()
 def without_learning() -> dict[str, Any]:
     """The same share for what needs no training, on the same held-out text."""

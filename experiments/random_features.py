@@ -2,17 +2,17 @@
 
 The softmax attention of the trained model is replaced by an estimate from r random features. Measured are the error of
 each head's output, relative to its length, with the model's own queries, keys and values; and the loss in bits a byte
-when all layers are estimated at once. Directions are orthogonal unless an arm says otherwise, drawn anew for each layer.
+when all layers are estimated at once. Directions are orthogonal unless an arm says otherwise, and drawn for each layer.
 
     features            as in the formula, independent directions
     orthogonal          the same with orthogonal directions
     with a constant     orthogonal, and 1e-6 added to each feature, as in the published code
-    rewritten           orthogonal, after an exact change of queries and keys that makes |q + k| small: both are centred, and
-                        multiplied by matrices that leave their dot products as they are
+    rewritten           orthogonal, after an exact change of queries and keys that makes |q + k| small: both are
+                        centred, and multiplied by matrices that leave their dot products as they are
 
 The change is fitted to training text. Rivals: a window of 2 r keys, which costs as many multiplications as r features;
-the mean of all values so far; the 2 r keys with the largest scores, for which all scores are needed. Controls: the whole
-attention, and elu(x) + 1 as features, another weighting that estimates nothing.
+the mean of all values so far; the 2 r keys with the largest scores, for which all scores are needed. Controls: the
+whole attention, and elu(x) + 1 as features, another weighting that estimates nothing.
 """
 
 import math
@@ -156,7 +156,7 @@ def rivals(r: int) -> dict[str, Weights]:
     def largest(l: int, Q: Tensor, K: Tensor) -> Tensor:
         S = (Q @ K.mT).masked_fill(~PAST, -math.inf)
         least = S.topk(min(2 * r, N), dim=-1).values[..., -1:]
-        return softmax_over(PAST & (S >= least), Q, K)
+        return softmax_over(PAST & (least <= S), Q, K)
 
     return {"window": lambda l, Q, K: softmax_over(near, Q, K), "largest scores": largest}
 
