@@ -2,7 +2,7 @@
 
 Two heads of the course's own model, one whose weights are spread over the text and one that attends to the tokens just
 before. What is computed is the output at the last of 256 tokens, whose query may attend to all of them, so that no mask
-is needed. Keys and values are projected from 256 rows to 16 by matrices E and F, which are learned on training text; the
+is needed. Keys and values are projected from 256 rows to 16 by matrices E and F, learned on training text; the
 rest of the model stays as it is. They start as means of blocks of 16 tokens, or as the last 16 tokens. Measured is the
 share of the output that is explained, on held-out text; rates are chosen on training text that was not trained on.
 """
