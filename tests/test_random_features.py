@@ -30,7 +30,7 @@ def softmax_attention(Q, K, V, causal=False):
 
 def estimate(q, k, W):
     """The estimate of e^(q.k) from each direction alone: (r,)."""
-    F_Q, F_K = (features.positive_features(x[None], W)[0][0] for x in (q, k))
+    F_Q, F_K = features.positive_features(np.stack([q, k]), W)[0]
     return len(W) * F_Q * F_K
 
 
