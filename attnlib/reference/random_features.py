@@ -171,7 +171,7 @@ def random_feature_attention(
     W    directions, from `orthogonal_directions` or `iid_directions`
 
     Queries and keys are divided by d_k^(1/4), as scores are by its square. Each query's features are divided by its
-    largest one, those of the keys by the largest of all keys. This prevents an overflow and changes nothing, because it
+    largest one, those of the keys by the largest of all keys. So they do not vanish, and nothing changes, because it
     is in the numerator and the denominator (eq-positive-features).
 
     >>> Q, K, V = np.zeros((1, 2)), np.zeros((2, 2)), np.array([[4.0], [8.0]])
