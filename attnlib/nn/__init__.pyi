@@ -91,6 +91,11 @@ from attnlib.nn.losses import (
     soft_cross_entropy as soft_cross_entropy,
     z_loss as z_loss,
 )
+from attnlib.nn.low_rank import (
+    best_low_rank as best_low_rank,
+    low_rank_attention as low_rank_attention,
+    random_projection as random_projection,
+)
 from attnlib.nn.masks import (
     additive_from_mask as additive_from_mask,
     causal_mask as causal_mask,
@@ -146,6 +151,13 @@ from attnlib.nn.positional import (
     rotary_halves as rotary_halves,
     sinusoids as sinusoids,
     wavelengths as wavelengths,
+)
+from attnlib.nn.random_features import (
+    causal_random_feature_attention as causal_random_feature_attention,
+    iid_directions as iid_directions,
+    orthogonal_directions as orthogonal_directions,
+    positive_features as positive_features,
+    random_feature_attention as random_feature_attention,
 )
 from attnlib.nn.recurrent import (
     gru_cell as gru_cell,

@@ -261,6 +261,13 @@ from attnlib.reference.losses import (
     z_loss as z_loss,
     z_loss_backward as z_loss_backward,
 )
+from attnlib.reference.low_rank import (
+    LowRankCache as LowRankCache,
+    best_low_rank as best_low_rank,
+    low_rank_attention as low_rank_attention,
+    low_rank_attention_backward as low_rank_attention_backward,
+    random_projection as random_projection,
+)
 from attnlib.reference.masks import (
     additive_from_mask as additive_from_mask,
     causal_mask as causal_mask,
@@ -387,6 +394,21 @@ from attnlib.reference.projections import (
     combine_backward as combine_backward,
     project as project,
     project_backward as project_backward,
+)
+from attnlib.reference.random_features import (
+    CausalRandomFeatureCache as CausalRandomFeatureCache,
+    FeaturesCache as FeaturesCache,
+    RandomFeatureCache as RandomFeatureCache,
+    causal_random_feature_attention as causal_random_feature_attention,
+    causal_random_feature_attention_backward as causal_random_feature_attention_backward,
+    iid_directions as iid_directions,
+    orthogonal_directions as orthogonal_directions,
+    orthogonal_relative_variance as orthogonal_relative_variance,
+    positive_features as positive_features,
+    positive_features_backward as positive_features_backward,
+    random_feature_attention as random_feature_attention,
+    random_feature_attention_backward as random_feature_attention_backward,
+    relative_variance as relative_variance,
 )
 from attnlib.reference.recurrent import (
     GRUCache as GRUCache,
