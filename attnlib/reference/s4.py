@@ -75,7 +75,7 @@ def dplr_kernel(
     CB, CP, PB, PP = (W @ (a * b) for a, b in ((C, B), (C, P), (P.conj(), B), (P.conj(), P)))
     once = 1 + z[:, 0]
     spectrum = 2 * (CB - once * CP * PB / (1 + once * PP))  # the formula of Woodbury
-    return np.real(np.fft.ifft(spectrum)).astype(Lambda.real.dtype)
+    return np.real(np.fft.ifft(spectrum)).astype(np.real(Lambda).dtype)
 
 
 def _after(n: int, Lambda: Array, P: Array, C: Array, step: float) -> Array:
