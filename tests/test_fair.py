@@ -26,6 +26,8 @@ AT_ITS_END = {  # result, group, arm and budget: why
     **{("neighbours", "four", heads, 1): OPEN for heads in ("1", "2", "64")},
     **{("neighbours", "eight", heads, 1): OPEN for heads in ("1", "2")},
     **{("neighbours", "shared", heads, 1): OPEN for heads in ("8", "1")},
+    ("mix", "recall", "delta", 1): "so early it guesses at any rate: all are within 0.003 of one in 32",
+    ("mix_text", "text", "delta", 4): "ahead all the same, and the page says that it was the largest tried",
     ("low-rank", "spread", "means of blocks", 1): TIED,
     **{("low-rank", "near", "last tokens", times): BEGINS_THERE for times in (1, 4)},
 }

@@ -76,6 +76,7 @@ CALLS = {
     "rms_norm": (X, v),
     "batch_norm": (X, v, v),
     "depthwise_convolution": (X, W, v),
+    "short_convolution": (X, W, X),
     "clipped": (INDEX, 2),
     "t5_buckets": (INDEX,),
     "offset_bias": (S, MASK.long()),
@@ -140,6 +141,20 @@ CALLS = {
     "gated_linear_attention_chunked": (X, X, X, X, 2, W),
     "delta_rule": (X, X, X, X[:, 0], X[:, 0], W),
     "delta_rule_chunked": (X, X, X, X[:, 0], 2, X[:, 0], W),
+    "zero_order_hold": (W, v, 0.1),
+    "bilinear": (W, v, 0.1),
+    "state_space_recurrence": (X, W, v, v),
+    "state_space_kernel": (W, v, v, 3),
+    "causal_convolution": (X, X),
+    "diagonal_zero_order_hold": (W + 0j, W + 0j, v),
+    "diagonal_bilinear": (W + 0j, W + 0j, v),
+    "diagonal_kernel": (W + 0j, W + 0j, W + 0j, 3),
+    "diagonal_recurrence": (X, W + 0j, W + 0j, W + 0j),
+    "dplr_recurrence": (X, v + 0j, v + 0j, v + 0j, v + 0j, 0.1),
+    "dplr_kernel": (v + 0j, v + 0j, v + 0j, v + 0j, 0.1, 3),
+    "selective_scan": (X, X, W, X, X, W),
+    "associative_scan": (X[..., None], X[..., None]),
+    "selective_scan_parallel": (X, X, W, X, X, W),
 }
 TABLE = "takes whole numbers: a layer makes its table once, when it is built"
 ELSEWHERE = {
