@@ -2,9 +2,9 @@
 
 write · ★★ · 10 min · 06-efficient-attention/5-chosen-keys
 
-scores (m, n) holds the index scores of m queries and n keys; each query may attend to all n keys. After a ReLU many
-scores are exactly zero, so equal scores are common. Return the mask (m, n) that is True at exactly k keys of each row:
-those with the largest scores, and where scores are equal, the later keys first.
+The array scores (m, n) holds the index scores of m queries and n keys; each query may attend to all n keys. After a
+ReLU many scores are exactly zero, so equal scores are common. Return the mask (m, n) that is True at exactly k keys of
+each row: those with the largest scores, and where scores are equal, the later keys first.
 
 1. Which keys would be kept if the rule were "at least the k-th largest score", and three keys had that score?
 2. A stable sort leaves equal scores in the order in which they came. In which order should the keys come?

@@ -28,7 +28,7 @@ MISTAKES = (
     Mistake("the indexer costs nothing", "At 450 keys the layer attends to all of them, and the indexer comes on top.",
         CHOSEN),
     Mistake("the indexer against the chosen keys", "There the indexer does as much as the layer with the chosen keys. "
-        "Asked is where both together do as much as the layer alone.", CHOSEN * ALONE / INDEXER),
+        "The question is where both together do as much as the layer alone.", CHOSEN * ALONE / INDEXER),
     Mistake("the indexer scores the chosen keys only", "It has to score all keys: only then is it known which are "
         "chosen.", CHOSEN * (ALONE + INDEXER) / ALONE),
     Mistake("the indexer is cheaper than it is", "The layer alone does 1,000 for each key, the indexer 100: the "
