@@ -29,7 +29,12 @@ def diagonal_zero_order_hold(
 def diagonal_bilinear(
     A: Complex[Array, "d d_state"], B: Complex[Array, "d d_state"], step: Float[Array, "d"]
 ) -> tuple[Complex[Array, "d d_state"], Complex[Array, "d d_state"]]:
-    """A and B for steps of a fixed length by the bilinear rule, a division for each number."""
+    """A and B for steps of a fixed length by the bilinear rule, a division for each number.
+
+    >>> A, B = diagonal_bilinear(np.array([[-2 + 0j]]), np.array([[1 + 0j]]), np.array([0.5]))
+    >>> A.round(3), B.round(3)
+    (array([[0.333+0.j]]), array([[0.333+0.j]]))
+    """
     half = step[:, None] / 2 * A
     return (1 + half) / (1 - half), step[:, None] * B / (1 - half)
 
