@@ -205,7 +205,7 @@ def _whole(pair):
 @pytest.mark.parametrize("d_state", [1, 4, 16])
 def test_s4_is_the_dense_matrix_of_hippo_as_a_recurrence_and_as_a_kernel(d_state, n, rng):
     A, B_ = hippo.hippo_legs(d_state)
-    C, x, step = rng.normal(size=d_state), rng.normal(size=(B, n)), 0.1
+    C, x, step = rng.normal(size=d_state), rng.normal(size=(B, 3, n)), 0.1
     dense = ssm.bilinear(A, B_, step)
     K = ssm.state_space_kernel(*dense, C, n)
     y, _ = ssm.state_space_recurrence(x, *dense, C)
