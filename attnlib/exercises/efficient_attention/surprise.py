@@ -3,9 +3,9 @@
 write · ★★ · 10 min · 06-efficient-attention/3-what-a-state-can-keep
 
 K (n, d_k) are keys of any length, V (n, d_v) values; a and beta are numbers. Keys are first scaled to length 1. The
-state begins at zero. At each token it is multiplied by a; then the delta rule with step beta writes the token's pair. The
-surprise of a token is the length of the error that this write corrects: of its value minus what the decayed state gives
-for its key. Return the surprises (n,).
+state begins at zero. At each token it is multiplied by a; then the delta rule with step beta writes the token's pair.
+The surprise of a token is the length of the error that this write corrects: of its value minus what the decayed state
+gives for its key. Return the surprises (n,).
 
 1. In which order do decay, read and write happen at one token?
 2. Decay the state, read it with the key, subtract from the value: this is the error. Its length is the surprise.
