@@ -4,7 +4,7 @@ Nothing is trained. Rows of held-out text; only positions from half of the conte
 tokens of its own chunk and of the one before it. What it gets of the chunks before those is the arm:
 
     near alone         nothing
-    summaries          for each chunk the mean of its keys and of its values, which counts as all of its tokens, or as one
+    summaries          for each chunk the mean of its keys and values, which counts as all of its tokens, or as one
     chosen             the tokens of CHOSEN chunks: chosen by the means of keys, by bounds of scores, at random, or by
                        the weight that they really have, which only full attention knows
     chosen, summaries  the tokens of the chosen chunks, and the summaries of the others
@@ -28,6 +28,7 @@ from attnlib.data.results import save_result
 from attnlib.models.course import CONFIG, course_model
 from attnlib.nn.attention import attend, scaled_dot_product_attention
 from attnlib.nn.hierarchical import far_chunks, near_tokens, pool_chunks, score_bounds
+from attnlib.nn.patterns import dense_mask, first
 from attnlib.nn.scores import scaled_dot_scores
 from attnlib.nn.sparse import top_k_mask
 
@@ -35,7 +36,11 @@ CHUNK, NEAR, CHOSEN, SINKS = 16, 2, 2, 4
 EVERY, SEED, DRAWS = 2, 0, 3  # every second one of the rows; each draw draws for each query of each head
 LAYERS = {"first two": (0, 1), "last two": (2, 3), "all": (0, 1, 2, 3)}
 HERE, TOKENS, PIECES = torch.arange(N)[:, None], torch.arange(N), torch.arange(N // CHUNK)
-PAST, NEAR_BY, FAR = TOKENS <= HERE, near_tokens(CHUNK, NEAR)(HERE, TOKENS), far_chunks(CHUNK, NEAR)(HERE, PIECES)
+PAST, NEAR_BY, FAR = (
+    TOKENS <= HERE,
+    near_tokens(CHUNK, NEAR)(HERE, TOKENS),
+    far_chunks(CHUNK, NEAR)(HERE, PIECES),
+)
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
 Rule = Callable[[Tensor, Tensor], Tensor]  # queries, keys -> a score of each chunk
 
@@ -74,7 +79,8 @@ def far(rule: Rule | None = None, summaries: bool = False, counts_as: float = CH
 
 def window(keys: Tensor, sinks: int = 0) -> Attention:
     """The nearest tokens and the first `sinks`, for each query as many keys as `keys` (N,) says."""
-    seen = PAST & ((HERE - TOKENS < (keys - sinks)[:, None]) | (TOKENS < sinks))
+    near = PAST.sum(dim=-1)[:, None] - TOKENS <= (keys - sinks)[:, None]
+    seen = PAST & (near | dense_mask(first(sinks), N))
     return lambda Q, K, V: scaled_dot_product_attention(Q, K, V, seen)
 
 
@@ -124,9 +130,18 @@ def main() -> None:
             }
             print(keys, arm, found[keys][arm], flush=True)
     data = {
-        "settings": {"rows": len(rows), "n": N, "counted from": COUNTED, "chunk": CHUNK, "near": NEAR, "chosen": CHOSEN},
+        "settings": {
+            "rows": len(rows),
+            "n": N,
+            "counted from": COUNTED,
+            "chunk": CHUNK,
+            "near": NEAR,
+            "chosen": CHOSEN,
+        },
         "full attention": bits_a_byte(model, rows, PAST),
-        "keys": {name: keys[COUNTED:].double().mean().item() for name, keys in {"few": few, "more": more}.items()},
+        "keys": {
+            name: keys[COUNTED:].double().mean().item() for name, keys in {"few": few, "more": more}.items()
+        },
         "near keys": NEAR_BY[COUNTED:].sum(dim=-1).double().mean().item(),
         "bits_per_byte": found,
     }

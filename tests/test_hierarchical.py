@@ -42,7 +42,9 @@ def row_by_row(Q, K, V, chunk, near, counts_as):
         keys = [*K[begin : i + 1], *(K[a : a + chunk].mean(axis=0) for a in far)]
         values = [*V[begin : i + 1], *(V[a : a + chunk].mean(axis=0) for a in far)]
         counts = [1.0] * (i + 1 - begin) + [counts_as] * len(far)
-        weights = np.array([c * math.exp(Q[i] @ k / math.sqrt(D_K)) for c, k in zip(counts, keys, strict=True)])
+        weights = np.array(
+            [c * math.exp(Q[i] @ k / math.sqrt(D_K)) for c, k in zip(counts, keys, strict=True)]
+        )
         O[i] = weights @ np.array(values) / weights.sum()
     return O
 
@@ -127,10 +129,13 @@ def test_learned_pooling_is_that_of_deepseek_v4(rng):
     layer = theirs.DeepseekV4HCACompressor(config).double()
     torch.nn.init.normal_(layer.position_bias)
     layer.kv_norm = torch.nn.Identity()
-    layer.rotary_emb = lambda X, position_ids, layer_type: (  # type: ignore[assignment]
-        torch.ones(*position_ids.shape, 1, dtype=X.dtype),
-        torch.zeros(*position_ids.shape, 1, dtype=X.dtype),
-    )
+
+    class NoRotation(torch.nn.Module):
+        def forward(self, X, position_ids, layer_type):
+            angle = torch.zeros(*position_ids.shape, 1, dtype=X.dtype)
+            return angle.cos(), angle.sin()
+
+    layer.rotary_emb = NoRotation()
     H = torch.tensor(rng.normal(size=(B, N, 7)))
     with torch.no_grad():
         expected, bias = layer(H, H, torch.arange(N).expand(B, N), None, 0)
@@ -236,7 +241,10 @@ def test_the_gradient_goes_through_the_summaries_to_the_tokens(chunk, rng):
     arrays = some(rng, (), 7)
 
     def forward(Q, K, V, Z_K, Z_V):
-        (K_far, of_keys), (V_far, of_values) = levels.pool_chunks(K, Z_K, chunk), levels.pool_chunks(V, Z_V, chunk)
+        (K_far, of_keys), (V_far, of_values) = (
+            levels.pool_chunks(K, Z_K, chunk),
+            levels.pool_chunks(V, Z_V, chunk),
+        )
         O, cache = levels.two_level_attention(Q, K, V, K_far, V_far, chunk)
         return O, (cache, of_keys, of_values)
 
@@ -428,12 +436,12 @@ def test_the_twin_compiles():
 def test_summaries_that_do_not_fit_are_refused(module, make, rng):
     Q, K, V, *_ = some(rng)
     K_far, V_far = pooled(K, V, 3)
-    sentence = "there must be one summary for each whole chunk: n=11 tokens with chunk=4 have 2 whole chunks; got 3"
+    sentence = (
+        "there must be one summary for each whole chunk: n=11 tokens with chunk=4 have 2 whole chunks; got 3"
+    )
     with pytest.raises(ValueError, match=f"two_level_attention: {sentence}"):
         module.two_level_attention(*map(make, (Q, K, V, K_far, V_far)), 4)
     with pytest.raises(ValueError, match=f"coarse_to_fine_attention: {sentence}"):
         module.coarse_to_fine_attention(*map(make, (Q, K, V, Q @ K_far.swapaxes(-1, -2))), 1, 4)
     with pytest.raises(ValueError, match="the queries are the last of the positions; got m=11 of n=7"):
         module.two_level_attention(*map(make, (Q, K[:, :7], V[:, :7], *pooled(K[:, :7], V[:, :7], 3))), 3)
-
-

@@ -24,7 +24,7 @@ from attnlib.reference.patterns import Pattern, _pairs
 from attnlib.reference.sparse import top_k_mask
 from attnlib.shapes import Array, Bool, Float, Number, checked
 
-# ---- Which query attends to what, and how much that is ----------------------------------------------------------------
+# ---- Which query attends to what, and how much that is --------------------------------------------------------------
 
 
 @checked
@@ -68,9 +68,7 @@ def _both(who: str, m: int, n: int, chunk: int, near: int, summaries: int) -> tu
 
 
 @checked
-def two_level_edges(
-    n: Number[int, "1.."], chunk: Number[int, "1.."], near: Number[int, "1.."] = 1
-) -> int:
+def two_level_edges(n: Number[int, "1.."], chunk: Number[int, "1.."], near: Number[int, "1.."] = 1) -> int:
     """How many tokens and summaries all n queries attend to (eq-level-edges).
 
     With one near chunk that divides n these are n (chunk + n / chunk) / 2, least at the root of n.
@@ -99,7 +97,7 @@ def level_edges(n: Number[int, "1.."], branch: Number[int, "2.."]) -> int:
     return edges
 
 
-# ---- What a summary is -------------------------------------------------------------------------------------------------
+# ---- What a summary is ----------------------------------------------------------------------------------------------
 
 
 class PoolCache(NamedTuple):
@@ -166,7 +164,7 @@ def score_bounds(
     return (up @ high.swapaxes(-1, -2) + down @ low.swapaxes(-1, -2)) / math.sqrt(Q.shape[-1])
 
 
-# ---- Attention -----------------------------------------------------------------------------------------------------------
+# ---- Attention ------------------------------------------------------------------------------------------------------
 
 
 class TwoLevelCache(NamedTuple):
