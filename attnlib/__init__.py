@@ -22,8 +22,8 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             train.parallel  .workers  .worker_group  .traffic  .shards  .elastic
                             reference.all_reduce  .pipeline
                             models.parallel_costs
-    6  Efficient attention  reference.patterns  .tiles  .graph  .linear_attention  .linear_gates  .delta_rule,
-                            and their twins in nn, but for the graph
+    6  Efficient attention  reference.patterns  .tiles  .graph  .linear_attention  .linear_gates  .delta_rule
+                            .hierarchical, and their twins in nn, but for the graph
                             nn.state_cache
 
 The exercises of each chapter are in `attnlib.exercises`, in a folder of its name.

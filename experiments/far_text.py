@@ -25,7 +25,9 @@ from torch import Tensor
 from windows import COUNTED, N, bits_a_byte, held_out_rows
 
 from attnlib.data.results import save_result
+from attnlib.interpret.capture import capture
 from attnlib.models.course import CONFIG, course_model
+from attnlib.models.gpt import GPT
 from attnlib.nn.attention import attend, scaled_dot_product_attention
 from attnlib.nn.hierarchical import far_chunks, near_tokens, pool_chunks, score_bounds
 from attnlib.nn.patterns import dense_mask, first
@@ -82,6 +84,14 @@ def window(keys: Tensor, sinks: int = 0) -> Attention:
     near = PAST.sum(dim=-1)[:, None] - TOKENS <= (keys - sinks)[:, None]
     seen = PAST & (near | dense_mask(first(sinks), N))
     return lambda Q, K, V: scaled_dot_product_attention(Q, K, V, seen)
+
+
+def spread(model: GPT, rows: Tensor) -> list[float]:
+    """For each layer over how many keys a head spreads its weight: exp(entropy), a mean over heads and positions."""
+    with torch.inference_mode(), capture(model) as seen:
+        model(rows[:20, :-1])
+    P = [seen[f"blocks.{l}.attention.P"][:, :, COUNTED:].double() for l in range(CONFIG.n_layers)]
+    return [round(one.log().mul(one).nan_to_num().sum(dim=-1).neg().exp().mean().item(), 1) for one in P]
 
 
 def main() -> None:
@@ -142,10 +152,11 @@ def main() -> None:
         "keys": {
             name: keys[COUNTED:].double().mean().item() for name, keys in {"few": few, "more": more}.items()
         },
+        "spread": spread(model, rows),
         "near keys": NEAR_BY[COUNTED:].sum(dim=-1).double().mean().item(),
         "bits_per_byte": found,
     }
-    print(data["full attention"], data["keys"], data["near keys"])
+    print({key: data[key] for key in ("full attention", "keys", "near keys", "spread")})
     seconds = time.process_time() - began
     save_result("far-text", data, seeds=[SEED], command="python experiments/far_text.py", seconds=seconds)
 

@@ -13,6 +13,7 @@
     linear_attention    attention without softmax: a sum, a recurrence, and in chunks
     linear_gates    the same with a gate for each coordinate of the key
     delta_rule  a state that corrects what it holds for a key
+    hierarchical    near tokens one by one, far ones through summaries of chunks
     gates       a gate on each head                      norm        layer norm, RMS norm, batch norm
     activations the activation functions                 glu         gated linear units
     convolution depthwise, in a feed-forward network     transformer feed-forward network, residual connection, norm
