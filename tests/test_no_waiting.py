@@ -140,6 +140,10 @@ CALLS = {
     "gated_linear_attention_chunked": (X, X, X, X, 2, W),
     "delta_rule": (X, X, X, X[:, 0], X[:, 0], W),
     "delta_rule_chunked": (X, X, X, X[:, 0], 2, X[:, 0], W),
+    "pool_chunks": (X, X, 2),
+    "score_bounds": (X, X, 2),
+    "two_level_attention": (X, X, X, X[:2], X[:2], 2),
+    "coarse_to_fine_attention": (X, X, X, X[:, :2], 1, 2),
 }
 TABLE = "takes whole numbers: a layer makes its table once, when it is built"
 ELSEWHERE = {

@@ -19,7 +19,7 @@ from attnlib.exercises.engine.model import Mistake
 from attnlib.exercises.kit.drawing import drawn
 
 
-def near_and_far(Q, K, V, C):
+def two_chunks_near(Q, K, V, C):
     """(n, d_v): attention to the tokens of the last two chunks and to the means of the chunks before them."""
     i, j, c = np.arange(len(Q))[:, None], np.arange(len(K)), np.arange(len(K) // C)
     K_far, V_far = (X.reshape(len(c), C, -1).mean(axis=1) for X in (K, V))
