@@ -139,11 +139,14 @@ def pool_chunks_backward(
 ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n d"]]:
     """dX and dZ; a token that was in no whole chunk gets zeros."""
     X, W, Y = cache
-    pieces, dY = _in_chunks(X, W.shape[-2]), dY[..., None, :]
-    dX, dZ = np.zeros_like(X), np.zeros_like(X)
-    c = W.shape[-3] * W.shape[-2]
-    dX[..., :c, :] = (W * dY).reshape(dX[..., :c, :].shape)
-    dZ[..., :c, :] = (W * dY * (pieces - Y[..., None, :])).reshape(dX[..., :c, :].shape)
+    c, chunk = W.shape[-3:-1]
+    came = f"got X {X.shape} and {c} chunks of {chunk}."
+    rules.must(
+        X.shape[-2] // chunk == c, "pool_chunks_backward", f"X must have as many whole chunks as W; {came}"
+    )
+    dX, dZ, whole, dY = np.zeros_like(X), np.zeros_like(X), np.s_[..., : c * chunk, :], dY[..., None, :]
+    dX[whole] = (W * dY).reshape(X[whole].shape)
+    dZ[whole] = (W * dY * (_in_chunks(X, chunk) - Y[..., None, :])).reshape(X[whole].shape)
     return dX, dZ
 
 
