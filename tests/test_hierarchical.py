@@ -374,8 +374,22 @@ def test_a_needle_is_found_as_often_as_its_signal_to_noise_says(n, d, chunk, rng
     assert abs(found_by_means(n, d, chunk, 400, rng) - expected) < 4 * error + 0.02
 
 
+def test_a_needle_that_means_lose_is_read_where_they_choose():
+    """What is read is the needle's weight: little through its chunk's mean, nearly all where means choose (S137)."""
+    n, d, chunk, at = 256, 64, 8, 100
+    K = np.random.default_rng(0).normal(size=(n, d))
+    K /= np.linalg.norm(K, axis=1, keepdims=True)
+    Q, V = np.tile(10 * math.sqrt(d) * K[at], (n, 1)), (np.arange(n) == at)[:, None] * 1.0
+    K_far, V_far = pooled(K, V, chunk)
+    by_means, _ = levels.two_level_attention(Q, K, V, K_far, V_far, chunk)
+    chosen, _ = levels.coarse_to_fine_attention(Q, K, V, Q @ K_far.T, 4, chunk)
+    assert scaled_dot_product_attention(Q, K, V, past(n))[0][-1] > 0.9
+    assert by_means[-1] < 0.05 and chosen[-1] > 0.95
+    assert not chosen[:at].any()  # no earlier query reads it
+
+
 def test_across_chunks_choosing_retrieves_what_means_lose():
-    """The stored trainings: where any pair may be asked for, four times the steps (S137)."""
+    """The stored trainings: where any pair may be asked for, four times the steps."""
     result = load_result("hierarchies")
     chance = 1 / result["settings"]["values"]
     accuracy = {arm: measured(result, "any", arm, 4) for arm in result["arms"]["any"]}
