@@ -303,4 +303,5 @@ def test_none_is_no_mask_and_nothing_else():
     no_mask = {"mask", "positions", "source_mask", "b", "m", "centers", "device", "bias", "n_keys", "tiles"}
     keep_all = {"decay", "state", "d_last", "before"}  # keep everything, begin with zeros, no gradient, zeros
     same = {"X_Q"}  # queries are made from X, too
-    assert optional <= no_mask | keep_all | same
+    plain = {"Z", "counts_as"}  # the plain mean of a chunk, which counts as all of its tokens
+    assert optional <= no_mask | keep_all | same | plain

@@ -20,6 +20,7 @@
     long_convolution    a convolution with a kernel as long as the text
     random_features  softmax attention estimated by random features
     low_rank    keys and values projected along the length
+    hierarchical    near tokens one by one, far ones through summaries of chunks
     gates       a gate on each head                      norm        layer norm, RMS norm, batch norm
     activations the activation functions                 glu         gated linear units
     convolution depthwise, in a feed-forward network     transformer feed-forward network, residual connection, norm
