@@ -4,12 +4,14 @@ On a GPU they run compiled. Elsewhere Triton's interpreter runs them on the CPU,
 they compile. Without Triton only their calls are tested.
 """
 
+import math
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import nbformat
 import pytest
 import torch
 
@@ -99,7 +101,7 @@ def test_the_function_calls_them_and_block_sizes_do_not_matter(monkeypatch):
             assert_close(one, other, "float32")
 
 
-# ---- Patterns in tiles (Chapter 6) -------------------------------------------------------------------------------------
+# ---- Patterns in tiles (Chapter 6) -----------------------------------------------------------------------------------
 
 RULES = {
     "window": patterns.window(20),
@@ -184,6 +186,35 @@ def test_the_lists_hold_the_tiles_that_are_not_empty(name):
         assert (columns[mine].diff() > 0).all()
     assert torch.equal(listed, number) and torch.equal(bits.bool(), masks)
     assert begins[0] == 0 and begins[-1] == len(columns) == len(kinds) == (number != EMPTY).sum()
+
+
+PAGE = next(Path(__file__).resolve().parent.parent.glob("book/06-*/*-tiles-become-a-kernel.ipynb"))
+HEAD = "import triton.language as tl\nfrom triton import jit\nfrom triton.language import constexpr\n\n\n"
+
+
+def kernel_of_the_page(folder):
+    """The cell of the page with its kernel, in a file, from which Triton reads it."""
+    cells = nbformat.read(PAGE, as_version=4).cells
+    (source,) = [one.source for one in cells if one.cell_type == "code" and "def attend(" in one.source]
+    file = folder / "kernel_of_the_page.py"
+    file.write_text(HEAD + source, encoding="utf-8")
+    spec = spec_from_file_location(file.stem, file)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.attend
+
+
+@needs_triton
+@pytest.mark.parametrize("name", ["window", "strided", "causal", "blocks"])
+def test_the_kernel_that_the_page_shows_runs_in_triton(name, tmp_path):
+    n, d, side = 96, 32, 16
+    Q, K, V = (drawn(n, d, seed=seed) for seed in range(3))
+    number, masks = block_mask(RULES[name], n, side, device=DEVICE)
+    lists = flash_triton._lists(number, masks, Q.device)
+    O = torch.zeros_like(V)
+    kernel_of_the_page(tmp_path)[n // side,](Q, K, V, O, *lists, 1 / math.sqrt(d), d, side)
+    mask = patterns.dense_mask(RULES[name], n, device=DEVICE)
+    assert_close(O, torch.nn.functional.scaled_dot_product_attention(Q, K, V, attn_mask=mask), "float32")
 
 
 @needs_triton

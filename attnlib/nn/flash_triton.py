@@ -2,8 +2,9 @@
 
 The book derives them in eq-tile, eq-tile-join and eq-tile-backward (Chapter 3). One program has a tile of queries and
 goes through the keys (the output, and dQ), another has a tile of keys and goes through the queries (dK and dV), so no
-two programs add to the same number. Matrices are padded with zeros to the next power of two, which Triton requires. Of a
-sparse pattern each program goes through its own list of tiles that are not empty (*Tiles become a kernel*, Chapter 6).
+two programs add to the same number. Of a sparse pattern each program goes through its own list of tiles that are not
+empty (*Tiles become a kernel*, Chapter 6). Matrices are padded with zeros to the next power of two, which Triton
+requires.
 """
 
 import math
@@ -85,7 +86,7 @@ def _seen(
     if MASKED:
         entries = mask + tl.load(mask_of + b) + i[:, None].to(tl.int64) * step_m + j[None, :] * step_n
         seen = seen & (tl.load(entries, mask=seen, other=0) != 0)
-    if SIDE > 0:
+    if SIDE > 0:  # noqa: SIM102  (known when it is compiled, the next condition not)
         if kind > 1:  # 1: every query sees every key
             entries = masks + (kind * SIDE + i[:, None] % SIDE) * SIDE + j[None, :] % SIDE
             seen = seen & (tl.load(entries, mask=seen, other=0) != 0)
@@ -227,7 +228,9 @@ def _constants(
 ) -> dict[str, Any]:
     wide_k, wide_v = (max(16, triton.next_power_of_2(X.shape[-1])) for X in (Q, V))
     side = 0 if masks is None else masks.shape[-1]
-    edge = _edge(side & -side or block, max(wide_k, wide_v), Q.dtype)  # the largest power of two that divides it
+    edge = _edge(
+        side & -side or block, max(wide_k, wide_v), Q.dtype
+    )  # the largest power of two that divides it
     sizes = {"D_K": Q.shape[-1], "D_V": V.shape[-1], "WIDE_K": wide_k, "WIDE_V": wide_v, "SIDE": side}
     return {**sizes, "MASKED": mask is not None, "CAUSAL": causal, "BLOCK": edge, "num_stages": 1}
 
