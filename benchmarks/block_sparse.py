@@ -6,9 +6,9 @@ patterns run the same kernel, and `attnlib.nn.flash`. PyTorch's fused attention,
 leaves no tile of a window out. All take turns; the least processor time of each counts.
 
 Two fits for each program and length: time = a + b tiles, over the causal mask and the windows; and over all patterns
-with a rate of its own for tiles that are partly masked. Then the largest resident size beyond what it was before, as in
-`benchmarks.flash_memory`: FlexAttention forward, ours forward and backward, both with a window of 512, and the mask of
-all pairs.
+with a rate of its own for tiles that are partly masked. Then the largest resident size beyond what it was before, and its
+exponent as in `benchmarks.flash_memory`: FlexAttention forward, ours forward and backward, both with a window of 512,
+and the mask of all pairs. `python -m benchmarks.block_sparse memory` measures the memory alone and keeps the times.
 """
 
 import os
@@ -16,6 +16,7 @@ import os
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is loaded
 
 import gc
+import json
 import subprocess
 import sys
 import time
@@ -29,12 +30,11 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from attnlib.data.results import save_result
+from attnlib.data.results import load_result, save_result
 from attnlib.nn import patterns
 from attnlib.nn.flash import flash_attention
 from attnlib.nn.tiles import Tiles, block_mask
 from benchmarks.interleaved import Work, digits, in_turns
-from benchmarks.multihead_memory import peak_bytes
 
 WIDTH, SIDE, ROUNDS, SEED = 64, 128, 5, 0
 LENGTHS = (4096, 8192, 16384)
@@ -47,6 +47,7 @@ MEMORY = {
     "mask of all pairs": 16384,
 }  # the longest text
 SIZES = (4096, 8192, 16384, 32768)
+STATUS = Path("/proc/self/status")  # only Linux says how much memory was held since a given moment
 NO_REUSE = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}  # what is freed is given back
 
 
@@ -149,34 +150,42 @@ def work_of(kind: str, n: int, flex: Callable[..., Tensor]) -> None:
     flash_attention(*leaves, tiles=tiles).backward(torch.ones_like(V))
 
 
+def resident(which: str) -> int:
+    """Bytes of this process that are in memory: VmRSS now, VmHWM at most since the last call of `forget_the_peak`."""
+    (line,) = [line for line in STATUS.read_text().splitlines() if line.startswith(which)]
+    return 1024 * int(line.split()[1])
+
+
 def forget_the_peak() -> None:
-    """From now on the largest resident size counts from here: compiling needs more than a text (Linux only)."""
-    if sys.platform == "linux":
-        Path("/proc/self/clear_refs").write_text("5")
+    """From now on the largest resident size counts from here: compiling needs more memory than a text."""
+    STATUS.with_name("clear_refs").write_text("5")
 
 
-def measure(kind: str, n: int) -> int:
-    """Bytes above what a short text needs; the kernel is compiled for any length."""
+def measure(kind: str) -> list[int]:
+    """For each length the bytes above what is held without a text, the median of three; compiled for any length."""
     flex = torch.compile(flex_attention, dynamic=True)
+    found = []
     with torch.set_grad_enabled(kind == "attnlib, window"):
         for short in (1024, 1536):
             work_of(kind, short, flex)  # libraries, and the compiled kernel, are in memory now
-        gc.collect()
-        forget_the_peak()
-        before = peak_bytes()
-        work_of(kind, n, flex)
-    return peak_bytes() - before
+        for n in [n for n in SIZES if n <= MEMORY[kind]]:
+            risen = []
+            for _ in range(3):
+                gc.collect()
+                forget_the_peak()
+                before = resident("VmRSS")
+                work_of(kind, n, flex)
+                risen.append(resident("VmHWM") - before)
+            found.append(sorted(risen)[1])
+    return found
 
 
-def in_a_process(kind: str, n: int) -> int:
-    """The median of three processes, each of which measures once."""
-    command = [sys.executable, "-m", "benchmarks.block_sparse", kind, str(n)]
+def in_a_process(kind: str) -> dict[int, int]:
+    """The peaks of one kind by length, from a process in which freed memory is given back at once."""
+    command = [sys.executable, "-m", "benchmarks.block_sparse", kind]
     environment = {**os.environ, **NO_REUSE}
-    runs = [
-        subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
-        for _ in range(3)
-    ]
-    return sorted(map(int, runs))[1]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return dict(zip(SIZES, json.loads(done.stdout), strict=False))
 
 
 def exponent(peaks: dict[int, int]) -> float:
@@ -185,38 +194,43 @@ def exponent(peaks: dict[int, int]) -> float:
     return round(float(p), 2)
 
 
-def main() -> None:
-    started = time.perf_counter()
-    torch.set_num_threads(1)
+def times() -> dict[str, Any]:
+    """All contestants in turns at each length, how many tiles each pattern has, and the fits."""
     milliseconds, counts, fitted = {}, {}, {}
     with torch.no_grad():
         for n in LENGTHS:
-            flex = torch.compile(flex_attention, dynamic=False)
-            work, counts[n] = contestants(n, flex)
+            work, counts[n] = contestants(n, torch.compile(flex_attention, dynamic=False))
             taken = in_turns(work, ROUNDS, time.process_time)
-            milliseconds[n] = {name: digits(1e3 * min(times)) for name, times in taken.items()}
+            milliseconds[n] = {name: digits(1e3 * min(found)) for name, found in taken.items()}
             fitted[n] = {program: fits(milliseconds[n], counts[n], program) for program in PROGRAMS}
-    peaks = {kind: {n: in_a_process(kind, n) for n in SIZES if n <= most} for kind, most in MEMORY.items()}
+    return {"tiles": counts, "milliseconds": milliseconds, "microseconds": fitted}
+
+
+def main(only_memory: bool) -> None:
+    """Both; or the memory alone, beside the times that are stored."""
+    started = time.perf_counter()
+    torch.set_num_threads(1)
+    stored = load_result("block-sparse") if only_memory else {"provenance": {"seconds": 0.0}, **times()}
+    peaks = {kind: in_a_process(kind) for kind in MEMORY}
+    before = stored.pop("provenance")["seconds"]
     file = save_result(
         "block-sparse",
         {
+            **stored,
             "width side": [WIDTH, SIDE],
-            "tiles": counts,
-            "milliseconds": milliseconds,
-            "microseconds": fitted,
             "peak_bytes": peaks,
             "exponent": {kind: exponent(found) for kind, found in peaks.items()},
         },
         seeds=[SEED],
         command="python -m benchmarks.block_sparse",
-        seconds=time.perf_counter() - started,
-        device="cpu, 1 thread, processor time; one process for each measurement of memory",
+        seconds=before + time.perf_counter() - started,
+        device="cpu, 1 thread, processor time; one process for each kind of memory",
     )
     print(file.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        print(measure(sys.argv[1], int(sys.argv[2])))
+    if sys.argv[1:] and sys.argv[1] in MEMORY:
+        print(json.dumps(measure(sys.argv[1])))
     else:
-        main()
+        main(only_memory=sys.argv[1:] == ["memory"])
