@@ -6,7 +6,7 @@ patterns run the same kernel, and `attnlib.nn.flash`. PyTorch's fused attention,
 leaves no tile of a window out. All take turns; the least processor time of each counts.
 
 Two fits for each program and length: time = a + b tiles, over the causal mask and the windows; and over all patterns
-with a rate of its own for tiles that are partly masked. Then the largest resident size beyond what it was before, and its
+with a rate of its own for tiles that are partly masked. Then the largest resident size beyond what it was before, its
 exponent as in `benchmarks.flash_memory`: FlexAttention forward, ours forward and backward, both with a window of 512,
 and the mask of all pairs. `python -m benchmarks.block_sparse memory` measures the memory alone and keeps the times.
 """
