@@ -190,7 +190,7 @@ def in_a_process(kind: str) -> dict[int, int]:
 
 def exponent(peaks: dict[int, int]) -> float:
     """p in peak ~ n^p."""
-    p, _ = np.polyfit(np.log(list(peaks)), np.log(list(peaks.values())), 1)
+    p, _ = np.polyfit(np.log([int(n) for n in peaks]), np.log(list(peaks.values())), 1)
     return round(float(p), 2)
 
 
