@@ -22,9 +22,10 @@ hand-derived backward; `attnlib.nn` has the same functions in PyTorch, for use.
                             train.parallel  .workers  .worker_group  .traffic  .shards  .elastic
                             reference.all_reduce  .pipeline
                             models.parallel_costs
-    6  Efficient attention  reference.patterns  .tiles  .graph  .linear_attention  .linear_gates  .delta_rule,
-                            and their twins in nn, but for the graph
-                            nn.state_cache
+    6  Efficient attention  reference.patterns  .tiles  .graph  .linear_attention  .linear_gates  .delta_rule
+                            reference.indexer  .hippo  .state_space  .s4d  .s4  .selective_scan  .long_convolution
+                            reference.random_features  .low_rank, and their twins in nn, but for the graph and hippo
+                            nn.state_cache  .ring_cache, models.parts: a mixer for each layer, models.mixer_costs
 
 The exercises of each chapter are in `attnlib.exercises`, in a folder of its name.
 

@@ -5,11 +5,12 @@
     attnlib exercises list           the exercises: list, show, check, hint, solution, progress, todo
     attnlib grade handed-in/         the files of a class
 
-`attnlib train --help`, and so for each, has the options.
+`attnlib train --help`, and so for each, has the options; `attnlib --version` says which edition this is.
 """
 
 import sys
 from importlib import import_module
+from importlib.metadata import version
 
 COMMANDS = {
     "train": "attnlib.train.__main__",
@@ -23,6 +24,9 @@ def main(arguments: list[str] | None = None) -> int:
     command, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if command in ("-h", "--help"):
         print((__doc__ or "").strip())
+        return 0
+    if command == "--version":
+        print(f"attnlib {version('attnlib')}")
         return 0
     if command not in COMMANDS:
         print(f"attnlib: the command must be one of {', '.join(COMMANDS)}; got {command}.", file=sys.stderr)

@@ -19,10 +19,11 @@ from typing import IO, Annotated, Any, TypeVar, Union, get_args, get_origin, get
 AXES = ("no axis", "one axis", "two axes", "three axes", "four axes")
 NUMBERS = {"h": " of heads", "n": " of keys", "m": " of queries", "T": " of steps"}
 PLURAL = {"Q": "queries", "K": "keys", "V": "values"}
-DTYPES = {"float": ("float", "bfloat"), "int": ("int", "uint"), "bool": ("bool",)}
+DTYPES = {"float": ("float", "bfloat"), "int": ("int", "uint"), "bool": ("bool",), "complex": ("complex",)}
 KINDS = {  # what an array must hold and how to convert it, by kind; by name for "mask", "bias" and "Z"
     "float": ("hold real floating-point numbers", "Convert it to float32 or float64 first."),
     "int": ("be an array of integers", "Convert it to int64 first."),
+    "complex": ("hold complex numbers", "Convert it to complex128 first."),
     "bool": ("be boolean", "An additive mask becomes boolean with `mask_from_additive`."),
     "mask": ("be boolean with True = may look", "An additive 0/-inf mask becomes boolean with `mask == 0`."),
     "bias": ("hold numbers to add to the scores", "A boolean mask is passed as `mask`."),

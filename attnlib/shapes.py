@@ -2,6 +2,7 @@
 
     Float Bool Int    an array of numbers, truth values, integers, with the names of its axes: `*b` any number of them,
                       `#m` of size m or one, `{n}` as large as the argument n says, `3d` three times as large as d
+    Complex           an array of complex numbers, with the names of its axes
     Number            a number and its range: `Number[int, "1..n"]`, `Number[float, "0<.."]` (more than zero)
 
 `attnlib.checking` reads them, and writes the error message for an argument that contradicts one.
@@ -46,11 +47,12 @@ class _Kind:
 
 if TYPE_CHECKING:
     from typing import Annotated as Bool
+    from typing import Annotated as Complex
     from typing import Annotated as Float
     from typing import Annotated as Int
     from typing import Annotated as Number
 else:
-    Bool, Float, Int, Number = map(_Kind, ("bool", "float", "int", "number"))
+    Bool, Complex, Float, Int, Number = map(_Kind, ("bool", "complex", "float", "int", "number"))
 
 INTERCEPT: Callable[..., Any] | None = None  # makes every call of a checked function itself (nn.debug)
 _inside: ContextVar[bool] = ContextVar("inside a checked function", default=False)

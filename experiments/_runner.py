@@ -65,6 +65,10 @@ class Experiment:
     longest: int = BUDGETS[-1]  # times the steps; with 4, no arm is trained at 16x
     tie: float = 0.0  # of rates whose figures at 1x differ by less, the smallest is taken
     once: Callable[[], Mapping[str, Any]] = dict  # what needs no training: baselines, controls, chance
+    seeds: tuple[int, ...] = SEEDS  # that are reported
+    rate_seeds: tuple[int, ...] = RATE_SEEDS  # that serve the choice of rates only
+    # several trials that differ in seed and rate: together(seeds=, rates=, steps=, device=, **options), see `_many`
+    together: Callable[..., list[dict[str, Any]]] | None = None
 
     @property
     def rates_to_try(self) -> tuple[float, ...]:
@@ -84,20 +88,21 @@ class Job(NamedTuple):
 def figures(experiment: Experiment, trials: Trials, group: str, arm: str, times: int) -> np.ndarray:
     """The figure of each of the compared seeds that has been run at the rate that was chosen."""
     mine = [one for one in trials if (one["group"], one["arm"], one["times"]) == (group, arm, times)]
-    mine = [one for one in reported(experiment, trials, mine) if one["seed"] in SEEDS]
+    mine = [one for one in reported(experiment, trials, mine) if one["seed"] in experiment.seeds]
     return np.array([one[experiment.figure] for one in mine], dtype=float)
 
 
 def scores(experiment: Experiment, trials: Trials, group: str, arm: str, times: int) -> dict[float, float]:
-    """The mean figure over `RATE_SEEDS` of each rate that all of them have tried."""
+    """The mean figure over the seeds that choose rates, of each rate that all of them have tried."""
     found: dict[float, list[Any]] = {}
     for one in trials:
-        if (one["group"], one["arm"], one["times"]) == (group, arm, times) and one["seed"] in RATE_SEEDS:
+        mine = (one["group"], one["arm"], one["times"]) == (group, arm, times)
+        if mine and one["seed"] in experiment.rate_seeds:
             found.setdefault(one["lr"], []).append(one[experiment.chosen_by or experiment.figure])
     return {
         lr: -math.inf if None in seen else float(np.mean(seen))
         for lr, seen in found.items()
-        if len(seen) == len(RATE_SEEDS)
+        if len(seen) == len(experiment.rate_seeds)
     }
 
 
@@ -112,7 +117,7 @@ def reported(experiment: Experiment, trials: Trials, among: Trials | None = None
 
     def stays(one: dict[str, Any]) -> bool:
         group, arm, times = one["group"], one["arm"], one["times"]
-        if one["seed"] in RATE_SEEDS or not scores(
+        if one["seed"] in experiment.rate_seeds or not scores(
             experiment, trials, group, arm, times if experiment.at_each else 1
         ):
             return True
@@ -179,12 +184,12 @@ def stages(experiment: Experiment, trials: Trials, group: str) -> Iterator[list[
             Job(group, arm, seed, times, lr)
             for arm in arms
             for lr in rates_to_try(experiment, trials, group, arm, times)
-            for seed in RATE_SEEDS
+            for seed in experiment.rate_seeds
         ]
 
     def compare(times: int, arms: Sequence[str]) -> list[Job]:
         rate = {arm: chosen_rate(experiment, trials, group, arm, times) for arm in arms}
-        return [Job(group, arm, seed, times, rate[arm]) for arm in arms for seed in SEEDS]
+        return [Job(group, arm, seed, times, rate[arm]) for arm in arms for seed in experiment.seeds]
 
     arms = list(experiment.arms[group])
     for times in BUDGETS[:2]:
@@ -198,7 +203,12 @@ def stages(experiment: Experiment, trials: Trials, group: str) -> Iterator[list[
 def settings(experiment: Experiment) -> dict[str, Any]:
     """Everything that fixes the numbers, as it is stored."""
     rates = experiment.rates or (NO_RATE,) * 3  # three, as in the results that are stored
-    fixed = {"steps": experiment.steps, "rates": rates, "seeds": SEEDS, "rate_seeds": RATE_SEEDS}
+    fixed = {
+        "steps": experiment.steps,
+        "rates": rates,
+        "seeds": experiment.seeds,
+        "rate_seeds": experiment.rate_seeds,
+    }
     chosen = {"at_each": experiment.at_each, "chosen_by": experiment.chosen_by}
     chosen = {key: value for key, value in chosen.items() if value}  # as in the results that are stored
     return json.loads(json.dumps({**fixed, **chosen, "figure": experiment.figure, **experiment.settings}))
@@ -259,8 +269,8 @@ def rounded(value: Any) -> Any:
     return np.round(array, 4).tolist() if array.dtype.kind == "f" else array.tolist()
 
 
-def store(experiment: Experiment, trials: Trials, folder: Path) -> None:
-    """All trials until now in one result, with what needs no training."""
+def store(experiment: Experiment, trials: Trials, folder: Path, device: str = "cpu", **more: Any) -> None:
+    """All trials until now in one result, with what needs no training, and `more`."""
     save_result(
         experiment.name,
         {
@@ -268,11 +278,13 @@ def store(experiment: Experiment, trials: Trials, folder: Path) -> None:
             "settings": settings(experiment),
             "arms": experiment.arms,
             **experiment.once(),
+            **more,
             "trials": trials,
         },
-        seeds=SEEDS,
+        seeds=experiment.seeds,
         command=f"python experiments/{Path(sys.argv[0]).name}",
         seconds=sum(one["seconds"] for one in trials),
+        device=device,
         folder=folder,
     )
 

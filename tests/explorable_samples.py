@@ -47,6 +47,7 @@ SAMPLES = {
         [["the", "a"], ["cat", "dog"], ["slept", "ran"]], [0.6, 0.55, 0.1, 0.6, 0.3, 0.8, 0.1]
     ),
     "CrossViewer": lambda: explorables.CrossViewer(PAIRS, cross_weights(), word=2),
+    "FillingState": lambda: explorables.FillingState(writes=[2, 4, 11, 13, 1], read=3, step=0.7),
     "FloatFormats": lambda: explorables.FloatFormats(x=1.0001, format="float16"),
     "HeadViewer": lambda: explorables.HeadViewer(
         [WORDS], np.full((1, 2, 4, 3, 3), 1 / 3), [[-1, 0, 1]], token=2
@@ -67,6 +68,7 @@ SAMPLES = {
         threshold=0.5,
     ),
     "OptimiserRace": lambda: explorables.OptimiserRace(angle=30, steps=25),
+    "PatternPainter": lambda: explorables.PatternPainter(preset="strided", pair=[9, 4], painted=[120]),
     "PermutedTokens": lambda: explorables.PermutedTokens(WORDS, VECTORS, order=[2, 0, 1]),
     "PipelineSchedule": lambda: explorables.PipelineSchedule(schedule="1F1B", workers=3, parts=5),
     "QueryInThePlane": lambda: explorables.QueryInThePlane(*three_tokens(), np.array([1.0, 2.0])),
@@ -102,6 +104,11 @@ MOVES = {
         "w.word, round(w.error_rate(), 3), w.chosen().round(3).tolist()",
         {"sentence": 0, "head": 1},
     ),
+    "FillingState": (
+        {"writes": [0, 5, 10, 1, 14], "read": 2, "overwrite": True, "step": 0.5, "seed": 3},
+        "w.overwrite, w.read, w.recalled(), w.numbers(), w.reads()['delta rule'].round(3).tolist()",
+        {"d": 3},
+    ),
     "FloatFormats": (
         {"x": 70000.0, "format": "bfloat16"},
         "w.format, w.stored(), w.beside(), w.bits()",
@@ -133,6 +140,11 @@ MOVES = {
         {"angle": 45, "rate": 0.01},
         "w.angle, [round(loss, 6) for loss in w.losses().values()]",
         {"adam_rate": 0.1, "steep": 10.0},
+    ),
+    "PatternPainter": (
+        {"preset": "dilated", "layers": 3, "painted": [121], "pair": [20, 2], "width": 5},
+        "w.pair, w.edges(), w.farthest(), len(w.never()), int(w.reached().sum())",
+        {"causal": False},
     ),
     "PermutedTokens": (
         {"order": [1, 0, 2], "position": 1, "mask": "causal"},

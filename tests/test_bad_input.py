@@ -185,7 +185,9 @@ def test_a_step_says_which_memory_does_not_fit():
     ):
         module(X[:1], kv_cache=cache)
     assert len(cache) == 3
-    with pytest.raises(TypeError, match="kv_cache must be a KVCache or SourceCache; got dict. Make one with"):
+    with pytest.raises(
+        TypeError, match="kv_cache must be a KVCache or RingCache or SourceCache; got dict. Make one with"
+    ):
         module(X, kv_cache={})  # pyright: ignore
 
 

@@ -23,6 +23,7 @@ from benchmarks import (
     gpu_tiles,
     linear_attention,
     multihead_small,
+    one_token,
     pretokens,
     training_step,
 )
@@ -235,6 +236,40 @@ def test_what_is_timed_is_the_same_function():
     assert torch.allclose(
         linear_attention.one_token(200)["softmax"]()[-1][0, 0], weights @ q[2, 0, 0], atol=1e-5
     )
+
+
+def test_one_token_more_costs_the_same_but_for_layers_that_see_everything():
+    """A window or a state keeps its size and its time within a tenth; a model costs a + b (its full layers) n."""
+    stored = load_result("one-token")
+    assert tuple(stored["tokens so far"]) == one_token.HELD and one_token.HELD[-1] == 64 * one_token.HELD[0]
+    for kind in ("window", "linear", "delta"):
+        times, sizes = stored["microseconds of a layer"][kind], stored["bytes of a layer"][kind]
+        assert max(times) <= 1.1 * min(times) and len(set(sizes)) == 1
+    assert stored["microseconds of a layer"]["full"][-1] > 20 * stored["microseconds of a layer"]["full"][0]
+    assert stored["fit"]["R2"] > 0.98 and stored["fit"]["a"] > 0
+    times = {
+        (full, n): stored["microseconds of a model"][str(full)][i]
+        for full in one_token.FULL
+        for i, n in enumerate(one_token.HELD)
+    }
+    assert one_token.fitted(times) == stored["fit"]
+    assert one_token.fitted({(full, n): 5 + 3 * full * n for full, n in times}) == {"a": 5, "b": 3, "R2": 1}
+
+
+@torch.no_grad()
+def test_a_cache_of_random_numbers_is_one_that_has_read_a_text(monkeypatch):
+    monkeypatch.setattr(one_token, "CALLS", 1)
+    for kind in one_token.KINDS:
+        work, cache = one_token.of_layer(kind, 300)
+        size = cache.nbytes
+        assert work().shape == (1, 1, one_token.WIDTH) and cache.nbytes - size == (
+            2048 if kind == "full" else 0
+        )
+        assert len(cache) == 301 and work().isfinite().all()
+    work, caches = one_token.of_model(1, 300)
+    model = one_token.config(one_token.pattern(1))
+    assert one_token.bytes_of(caches) == one_token.cache_bytes(model, 300, bytes_each=4)
+    assert work().shape == (1, model.vocab) and model.mixers == ("delta", "delta", "delta", "full")
 
 
 def test_the_time_of_a_pattern_follows_its_tiles_and_the_memory_the_length():

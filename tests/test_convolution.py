@@ -12,6 +12,8 @@ from attnlib.reference.convolution import (
     convolved_feed_forward_backward,
     depthwise_convolution,
     depthwise_convolution_backward,
+    short_convolution,
+    short_convolution_backward,
 )
 from attnlib.testing import assert_close, check_gradients, check_twin
 
@@ -97,3 +99,41 @@ def test_before_training_a_filter_keeps_the_size_of_what_it_mixes():
     layer = twin.ConvolvedFeedForward(d_model=D, d_hidden=2000, width=4)
     X = torch.randn(30, 2000)
     assert 0.9 < twin.depthwise_convolution(X, layer.C, layer.b_C)[3:].std() < 1.1
+
+
+# --- the short convolution before queries, keys and values ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 9])
+@pytest.mark.parametrize("rows", [None, 2, 3, 6])
+def test_a_short_convolution_has_its_slope_and_its_twin(width, rows, rng):
+    arrays = [rng.normal(size=shape) for shape in ((B, N, D), (width, D))]
+    arrays += [] if rows is None else [rng.normal(size=(B, rows, D))]
+
+    def backward(dY, cache):
+        return short_convolution_backward(dY, cache)[: len(arrays)]
+
+    check_gradients(short_convolution, backward, arrays, rng)
+    check_twin(short_convolution, backward, twin.short_convolution, arrays, rng)
+
+
+def test_a_short_convolution_is_pytorchs_operator_and_swish(rng):
+    X, C = torch.tensor(rng.normal(size=(B, N, D))), torch.tensor(rng.normal(size=(4, D)))
+    theirs = F.silu(F.conv1d(F.pad(X.mT, (3, 0)), C.T[:, None], groups=D)).mT
+    assert_close(twin.short_convolution(X, C), theirs, "float64")
+
+
+def test_a_short_convolution_in_parts_is_that_of_the_whole(rng):
+    torch.manual_seed(0)
+    layer, X = twin.ShortConvolution(D, width=4).double(), torch.tensor(rng.normal(size=(B, N, D)))
+    for sizes in ([1] * N, [2, 5], [5, 1, 1]):
+        recent, parts = None, []
+        for part in X.split(sizes, dim=1):
+            parts.append(layer(part, recent))
+            recent = layer.recent(part, recent)
+        assert_close(torch.cat(parts, dim=1), layer(X), "float64")
+        assert recent.shape == (B, 3, D)
+    before = np.asarray(rng.normal(size=(B, 3, D)))
+    whole, _ = short_convolution(np.concatenate([before, X.numpy()], axis=1), layer.C.detach().numpy())
+    assert_close(layer(X, torch.tensor(before)), whole[:, 3:], "float64")
+    assert "width=4" in repr(layer)

@@ -164,6 +164,96 @@ def test_a_pipeline_says_who_does_what_at_a_tick(browser, origin):
         line_says(page, box, "Waiting: 0 % of the time")
 
 
+def test_a_pattern_is_painted_by_mouse_finger_and_keyboard(browser, origin):
+    with picture("PatternPainter", browser, origin, has_touch=True) as (page, box):
+        grid = box.locator(".xp svg rect:not(.xp-mark)")
+        zoom = box.locator("td button")
+
+        def cell(query, key):
+            return grid.nth(24 * (query - 1) + key - 1)
+
+        def attends(query, key):
+            return cell(query, key).get_attribute("class") == "a"
+
+        line_says(page, box, "90 edges, 30 % of full attention")
+        assert not attends(20, 4)
+        drag(page, middle(cell(20, 4)), middle(cell(20, 8)))
+        line_says(page, box, "95 edges")
+        assert all(attends(20, key) for key in range(4, 9)), "a mouse paints the cells that it passes"
+        page.mouse.click(*middle(cell(20, 6)))
+        line_says(page, box, "94 edges")
+        line_says(page, box, "on token 6 after layer 2")
+        page.mouse.click(*middle(cell(9, 9)))
+        page.mouse.click(*middle(cell(9, 15)))
+        line_says(page, box, "94 edges")
+        page.touchscreen.tap(*middle(cell(15, 3)))
+        line_says(page, box, "token 15 can depend on")
+        assert not attends(15, 3), "a finger chooses what is magnified"
+        names = [one.get_attribute("aria-label") for one in zoom.all()]
+        assert names == [f"query {i} attends to key {j}" for i in (14, 15, 16) for j in (2, 3, 4)]
+        page.touchscreen.tap(*middle(zoom.nth(5)))
+        assert attends(15, 4) and zoom.nth(5).get_attribute("aria-pressed") == "true"
+        assert [one.get_attribute("tabindex") for one in zoom.all()].count("0") == 1, "one stop for all"
+        box.get_by_role("button", name="query 15 attends to key 3").focus()
+        for key in ("ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowDown", "Space"):
+            page.keyboard.press(key)
+        assert (
+            page.evaluate("document.activeElement.getAttribute('aria-label')") == "query 16 attends to key 1"
+        )
+        assert attends(16, 1), "the focus stays where the cell goes, up to the border"
+        assert min(zoom.first.bounding_box().values()) > 24
+        box.get_by_role("button", name="Start again").click()
+        line_says(page, box, "90 edges")
+
+
+def test_the_presets_of_a_pattern_say_what_they_cost_and_who_never_meets(browser, origin):
+    with picture("PatternPainter", browser, origin, width=390) as (page, box):
+        line_says(page, box, "Most layers: 8, from token 1 to 24. All pairs meet.")
+        box.get_by_role("radio", name="dilated").check()
+        line_says(page, box, "84 edges, 28 % of full attention")
+        line_says(page, box, "144 pairs never meet, such as 1 and 24.")
+        assert box.locator(".xp rect.xp-no").count() == 144
+        assert "odd and even tokens never meet" in box.locator(".xp-stage > p").text_content()
+        box.get_by_role("radio", name="global token").check()
+        line_says(page, box, "Most layers: 8")
+        box.get_by_role("radio", name="both directions").check()
+        line_says(page, box, "Most layers: 2")
+        box.get_by_role("radio", name="strided").check()
+        box.get_by_role("radio", name="causal").check()
+        line_says(page, box, "150 edges, 50 % of full attention")
+        box.get_by_role("slider", name="layers").fill("2")
+        assert box.locator(".xp rect.xp-far").count() == 0, "all is reached after two layers"
+        box.get_by_role("button", name="Draw again").click()
+        assert box.get_by_role("radio", name="random blocks").is_checked()
+        box.get_by_role("radio", name="nothing").check()
+        line_says(page, box, "24 edges, 8 % of full attention")
+
+
+def test_a_state_fills_up_and_a_key_is_written_again(browser, origin):
+    with picture("FillingState", browser, origin, has_touch=True) as (page, box):
+        line_says(page, box, "Recalled of 5 keys: 5, 5, 5.")
+        box.get_by_label("the read key").check()
+        box.get_by_role("button", name="Write C").press("Enter")
+        line_says(
+            page, box, "Key 1 was last written with C. Read: sum tie, delta rule C (1.00), softmax tie."
+        )
+        line_says(page, box, "Recalled of 5 keys: 4, 5, 4.")
+        box.get_by_label("a new key").check()
+        box.get_by_role("button", name="Write A").click()
+        line_says(page, box, "7 pairs")
+        page.touchscreen.tap(*middle(box.locator(".xp-hit").nth(2)))
+        line_says(page, box, "Key 3 was last written with")
+        box.get_by_role("slider", name="pairs").fill("40")
+        line_says(page, box, "Recalled of 39 keys")
+        kept = [box.locator(f".xp-{kind}").count() for kind in ("kept", "lost")]
+        assert sum(kept) == 3 * 39 and kept[1] > 30
+        assert "39 recalled, 480 numbers" in box.locator(".xp svg").get_attribute("aria-label")
+        box.get_by_role("button", name="Write B").click()
+        line_says(page, box, "40 pairs")
+        box.get_by_role("button", name="Start again").click()
+        line_says(page, box, "5 pairs, d = 8, delta step 1.0.")
+
+
 # ---- With Python behind it -------------------------------------------------------------------------------------------
 
 # What a notebook gives a script: a model that notes what is sent to Python, and takes what comes from there.

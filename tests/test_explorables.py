@@ -39,13 +39,22 @@ from attnlib.models import open_models
 from attnlib.models.course import course_tokenizer
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.transformer import Block, FeedForward
-from attnlib.reference import floats, pipeline, positional
+from attnlib.reference import floats, graph, pipeline, positional
 from attnlib.reference.attention import attend
+from attnlib.reference.delta_rule import delta_rule
+from attnlib.reference.linear_attention import linear_attention
 from attnlib.reference.losses import smoothed_over_all
 from attnlib.reference.ops import entropy, masked_softmax, softmax, softmax_jacobian, softmax_with_temperature
 from attnlib.testing import assert_close
 from attnlib.viz import explorables
-from attnlib.viz.explorables import block_flow, block_years, mask_painter, merge_steps
+from attnlib.viz.explorables import (
+    block_flow,
+    block_years,
+    filling_state,
+    mask_painter,
+    merge_steps,
+    pattern_painter,
+)
 from attnlib.viz.explorables import scores_and_width as width
 from attnlib.viz.explorables.base import FOLDER, LARGEST, Explorable
 from attnlib.viz.explorables.float_formats import FORMATS as FLOAT_FORMATS
@@ -679,6 +688,159 @@ def test_turned_hands_score_alike_wherever_the_query_stands_and_best_at_its_aim(
     for place in (25, 400, 1000):
         close(explorables.TurnedHands(place=place, look=3).scores(), first)
     assert first.argmax() == 3 and abs(first[3] - 1) < 1e-12
+
+
+def painters():
+    """The traits of a painter for each preset, in both directions, at several widths, some of them painted."""
+    rng = np.random.default_rng(0)
+    for preset, causal, wide in itertools.product(pattern_painter.PRESETS, (True, False), (2, 3, 4, 7, 12)):
+        painted = rng.choice(24 * 24, rng.integers(30), replace=False).tolist()
+        yield {
+            "preset": preset, "causal": causal, "width": wide, "seed": int(rng.integers(12)), "painted": painted
+        }  # fmt: skip
+
+
+def test_a_painted_pattern_costs_and_reaches_what_it_does_in_the_reference(tmp_path):
+    sample, states = explorables.PatternPainter(), list(painters())
+    given = [{**state, "blocks": sample.blocks} for state in states]
+    expression = (
+        "given.map((s) => { const mask = m.pattern(s), hops = m.hops(mask); "
+        "return [mask, hops, m.summary(mask, hops, s.causal)]; })"
+    )
+    found = in_node(explorables.PatternPainter, expression, tmp_path, given=given)
+    for state, (mask, hops, summary) in zip(states, found, strict=True):
+        for trait, value in state.items():
+            setattr(sample, trait, value)
+        mask = np.array(mask)
+        assert (mask == sample.mask()).all() and mask.diagonal().all(), state
+        assert hops == graph.distance(mask).tolist() == sample.hops().tolist()
+        for sample.layers in (1, 2, 5, 23):
+            reached = (np.array(hops) >= 0) & (np.array(hops) <= sample.layers)
+            assert (reached == graph.reach(mask, sample.layers)).all() and (reached == sample.reached()).all()
+        assert summary["edges"] == mask.sum() == sample.edges()
+        assert summary["most"] == sample.allowed().sum()
+        query, key, most = summary["longest"]
+        assert (query + 1, key + 1, most) == sample.farthest() and most == graph.diameter(mask)
+        assert [(i + 1, j + 1) for i, j, _ in summary["never"]] == sample.never()
+
+
+@pytest.mark.parametrize("causal", (True, False))
+def test_the_lesson_beside_each_preset_of_the_painter_is_true(causal):
+    of = {name: explorables.PatternPainter(preset=name, causal=causal) for name in pattern_painter.PRESETS}
+    i, j = np.indices((24, 24))
+    for w in range(2, 13):
+        for one in of.values():
+            one.width = w
+        layers = {name: one.farthest()[2] for name, one in of.items()}
+        assert of["nothing"].edges() == 24
+        assert layers["everything"] == 1 and of["everything"].edges() == (300 if causal else 576)
+        assert layers["window"] == -(-23 // (w - 1))
+        assert of["dilated"].edges() <= of["window"].edges()
+        assert abs(i - j)[of["dilated"].mask()].max() == min(2 * (w - 1), 22)
+        assert {(a - b) % 2 for a, b in of["dilated"].never()} == {1}
+        assert len(of["dilated"].never()) == (144 if causal else 288)
+        assert layers["strided"] <= 2 and not of["strided"].never()
+        if causal:
+            assert of["global token"].mask()[0].sum() == 1
+            assert (of["global token"].hops()[1:, 1:] == of["window"].hops()[1:, 1:]).all()
+        else:
+            assert layers["global token"] <= 2
+        for of["random blocks"].seed in range(pattern_painter.DRAWS):
+            fewer = of["random blocks"].farthest()[2]
+            assert fewer < layers["window"] if w < 5 else fewer <= layers["window"]
+
+
+def test_random_blocks_of_the_painter_are_another_block_and_in_a_causal_model_an_earlier_one():
+    for causal in (True, False):
+        draws = pattern_painter.drawn(causal)
+        assert [len(draw) for draw in draws] == [6] * pattern_painter.DRAWS and len(set(draws)) > 6
+        for row, block in [(row, int(digit)) for draw in draws for row, digit in enumerate(draw) if row]:
+            assert block < row if causal else block != row
+
+
+def write_lists():
+    """Lists of writes: different keys, keys that are written again, a single pair, as many as there can be."""
+    rng = np.random.default_rng(0)
+    yield from ([3], [0, 1], filling_state.new_pairs(40, 5), [4 * int(k) for k in rng.integers(0, 7, 40)])
+    for n in (5, 12, 23):
+        keys = rng.integers(0, n, n)
+        order = {int(key): at for at, key in enumerate(dict.fromkeys(keys.tolist()))}
+        yield [4 * order[int(key)] + int(rng.integers(4)) for key in keys]
+
+
+def test_a_filling_state_recalls_what_the_memories_of_the_reference_recall(tmp_path):
+    kinds = [{"d": d, "seed": seed, "step": step, "scale": scale} for d, seed, step, scale in (
+        (2, 9, 1.0, 20.0), (8, 9, 1.0, 20.0), (8, 3, 0.3, 1.0), (16, 0, 0.7, 40.0)
+    )]  # fmt: skip
+    lists = list(write_lists())
+    expression = (
+        "lists.flatMap((w) => kinds.map((s) => [w.map((one) => m.keyOf(s.seed, s.d, one >> 2)), m.last(w), "
+        "Object.values(m.weigh(w, s)).map((W) => [W.map((row) => m.recall(w, row)), m.score(w, W)])]))"
+    )
+    found = in_node(explorables.FillingState, expression, tmp_path, lists=lists, kinds=kinds)
+    for (writes, kind), (K, last, memories) in zip(itertools.product(lists, kinds), found, strict=True):
+        theirs = filling_state.keys(kind["d"], kind["seed"])[np.array(writes) // 4]
+        close(K, theirs)
+        close(np.linalg.norm(K, axis=-1), 1)
+        assert last == filling_state.last(writes)
+        sample = explorables.FillingState(writes=writes, **kind)
+        for (rows, right), (name, O) in zip(memories, sample.reads().items(), strict=True):
+            close([row["mix"] for row in rows], O)
+            assert right == filling_state.recalled(writes, O)
+            assert len(right) == sample.recalled()[name]
+        V, step = np.eye(4)[np.array(writes) % 4], np.full(len(writes), sample.step)
+        read = {
+            name: O[-1] for name, O in sample.reads().items()
+        }  # the last token reads what it and all before wrote
+        close(read["sum"], linear_attention(theirs, theirs, V)[0][-1])
+        close(read["delta rule"], delta_rule(theirs, theirs, V, step)[0][-1])
+        close(read["softmax"], softmax(sample.scale * theirs[-1] @ theirs.T) @ V)
+
+
+def test_a_filling_state_adds_the_same_pairs_in_both_languages(tmp_path):
+    expression = "[0, 9].map((s) => [m.upTo(40, [2, 5], s), m.upTo(2, [2, 5, 9], s), m.upTo(3, [2, 1], s)])"
+    for seed, (many, fewer, more) in zip(
+        (0, 9), in_node(explorables.FillingState, expression, tmp_path), strict=True
+    ):
+        assert many == [2, 5, *filling_state.new_pairs(40, seed)[2:]]
+        assert fewer == [2, 5]
+        assert more == [2, 1, 4 + filling_state.new_pairs(3, seed)[2] % 4], (
+            "a new key after one written twice"
+        )
+
+
+def test_a_sum_fills_up_near_d_pairs_and_softmax_keeps_all_that_have_different_keys():
+    """What the picture should make one see, over 30 draws of the keys; chance is a quarter."""
+    for d, n, low, high in (
+        (8, 2, 0.97, 1),
+        (8, 8, 0.75, 0.9),
+        (8, 40, 0.4, 0.6),
+        (16, 4, 0.97, 1),
+        (16, 16, 0.75, 0.9),
+    ):
+        shares = []
+        for seed in range(30):
+            writes = filling_state.new_pairs(n, seed)
+            O = filling_state.reads(writes, d, seed=seed)
+            shares.append(len(filling_state.recalled(writes, O["sum"])) / n)
+            assert len(filling_state.recalled(writes, O["softmax"])) == n
+        assert low <= np.mean(shares) <= high, (d, n, np.mean(shares))
+
+
+def test_only_the_delta_rule_corrects_a_key_that_is_written_again():
+    start = filling_state.new_pairs(5)
+    for key in range(5):
+        writes = [*start, 4 * key + (start[key] + 1) % 4]
+        O = filling_state.reads(writes, d=8)
+        close(O["delta rule"][-1], np.eye(4)[writes[-1] % 4])
+    writes = [*start, 2]  # key 1 was B, and is now C
+    O = filling_state.reads(writes, d=8)
+    assert {kind: 5 in filling_state.recalled(writes, one) for kind, one in O.items()} == {
+        "sum": False, "delta rule": True, "softmax": False
+    }  # fmt: skip
+    assert all(
+        len(filling_state.recalled(start, one)) == 5 for one in filling_state.reads(start, d=8).values()
+    )
 
 
 @pytest.mark.bad_input

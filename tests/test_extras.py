@@ -31,6 +31,11 @@ def test_the_extras_are_those_of_the_project():
     assert set(listed) - set(extras.EXTRAS) == {"test"}
 
 
+def test_the_command_says_its_version(capsys):
+    assert everything.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"attnlib {PROJECT['version']}\n"
+
+
 @pytest.mark.parametrize("command", ["train", "generate"])
 @pytest.mark.parametrize("start", ["attnlib.{}.__main__", "attnlib.__main__"])
 def test_a_command_without_torch_is_one_sentence(command, start):

@@ -470,9 +470,11 @@ def test_the_line_of_progress_says_where_how_fast_and_how_long():
     )  # fmt: skip
     way.losses, way.tokens, way.seconds, way.counted = [9.0, 2.5], 4000, 2.0, True
     held_out = HeldOut(lambda model: 0.0, every=1)
-    assert progress_line(way) == "step 2 of 80: loss 2.500, 2,000 tokens/s, 78 s to go"
+    assert progress_line(way) == "step 2 of 80: loss 2.500 (nats a token), 2,000 tokens/s, 78 s to go"
     held_out.curve, way.steps = [(2, 2.75)], 1000
-    assert progress_line(way, held_out).endswith("held out 2.750, 2,000 tokens/s, 17 min to go")
+    assert progress_line(way, held_out).endswith(
+        "held out 2.750 (nats a token), 2,000 tokens/s, 17 min to go"
+    )
 
 
 def test_the_line_of_progress_is_shown_when_asked_for(capsys):

@@ -208,7 +208,7 @@ def test_another_mixer_and_another_network_are_rows_of_tables(monkeypatch):
 
 def test_a_block_takes_the_sublayers_that_it_knows_how_to_call():
     with pytest.raises(
-        ValueError, match="block: a sublayer must be one of attention, cross, feed_forward; got 'mean'"
+        ValueError, match="block: a sublayer must be one of attention, state, cross, feed_forward; got 'mean'"
     ):
         transformer.Block(mean=RunningMean(D))
     with pytest.raises(ValueError, match="block: there must be a sublayer or more; got none"):

@@ -36,9 +36,10 @@ from attnlib.models.stack import Stack, stack_config
 from attnlib.nn.attention import AttentionLayer
 from attnlib.nn.block import BlockStack
 from attnlib.nn.cache import KVCache
-from attnlib.nn.convolution import ConvolvedFeedForward
+from attnlib.nn.convolution import ConvolvedFeedForward, ShortConvolution
 from attnlib.nn.delta_rule import DeltaRule
 from attnlib.nn.depth import StochasticDepth
+from attnlib.nn.indexer import LightningIndexer
 from attnlib.nn.latent import LatentAttention
 from attnlib.nn.layers import CrossAttention, SelfAttention
 from attnlib.nn.linear_attention import LinearAttention
@@ -53,7 +54,10 @@ from attnlib.nn.positional import (
     SinusoidalPositions,
 )
 from attnlib.nn.relative import Alibi, OffsetBias, clipped
+from attnlib.nn.s4d import DiagonalStateSpace
 from attnlib.nn.scores import AdditiveScore, LocationScore, MultiplicativeScore
+from attnlib.nn.selective_scan import SelectiveScan
+from attnlib.nn.state_space import StateSpace
 from attnlib.nn.transformer import Block, FeedForward
 from attnlib.testing import assert_close, tolerance
 
@@ -201,6 +205,14 @@ CASES = {
         lambda: LatentAttention(d_model=12, n_heads=3, d_latent=5, d_rotated=2, causal=True),
         (draw(B, N, 12),),
     ),
+    "LightningIndexer": Case(
+        LightningIndexer, lambda: LightningIndexer(d_model=12, n_heads=3, d_k=4), (draw(B, N, 12),)
+    ),
+    "LightningIndexer, queries from a latent": Case(
+        LightningIndexer,
+        lambda: LightningIndexer(d_model=D, n_heads=H, d_k=D_K, d_query=D_SOURCE),
+        (draw(B, N, D), draw(B, N, D_SOURCE)),
+    ),
     "LinearAttention": Case(
         LinearAttention, lambda: LinearAttention(d_model=12, n_heads=3, chunk=2), (draw(B, N, 12),)
     ),
@@ -231,6 +243,31 @@ CASES = {
             bias=False,
             norm=nn.RMSNorm,
         ),
+        (draw(B, N, D),),
+    ),
+    "DeltaRule, as in Qwen3-Next": Case(
+        DeltaRule,
+        lambda: DeltaRule(
+            d_model=12, n_heads=3, decay="learned", conv=4, gate=True, chunk=2, norm=nn.LayerNorm
+        ),
+        (draw(B, N, 12),),
+    ),
+    "LinearAttention, with convolution and gate": Case(
+        LinearAttention,
+        lambda: LinearAttention(d_model=12, n_heads=3, decay="learned", conv=4, gate=True, chunk=2),
+        (draw(B, N, 12),),
+    ),
+    "ShortConvolution": Case(ShortConvolution, lambda: ShortConvolution(D, width=3), (draw(B, N, D),)),
+    "SelectiveScan": Case(
+        SelectiveScan, lambda: SelectiveScan(d=12, d_state=4, step_rank=2), (draw(B, N, 12), draw(B, 12, 4))
+    ),
+    "DiagonalStateSpace": Case(
+        DiagonalStateSpace, lambda: DiagonalStateSpace(d=12, d_state=4), (draw(B, N, 12), draw(B, 12, 4))
+    ),
+    "StateSpace": Case(StateSpace, lambda: StateSpace(d_model=12, n_heads=3, d_state=4), (draw(B, N, 12),)),
+    "StateSpace, with fixed maps": Case(
+        StateSpace,
+        lambda: StateSpace(d_model=D, d_state=4, width=1, selective=False, bias=False, norm=nn.RMSNorm),
         (draw(B, N, D),),
     ),
     "PartlyRotary": Case(
@@ -266,6 +303,9 @@ CASES = {
     "GPT, of Llama's kind": Case(GPT, gpt(n_kv_heads=1, qk_norm=True, **LLAMA), (tokens(B, N),)),
     "GPT, latent, with sandwich norms": Case(
         GPT, gpt(mixer="latent", d_latent=5, d_rotated=2, order="sandwich", **LLAMA), (tokens(B, N),)
+    ),
+    "GPT, of several mixers": Case(
+        GPT, gpt(mixer=("delta", "window"), window=1, positions="none"), (tokens(B, N),)
     ),
     "AdditiveScore": Case(
         AdditiveScore,
@@ -460,6 +500,7 @@ EXCEPTIONS = {
 }
 WITHOUT_PRODUCTS = (  # autocast leaves these in float32: a table, rotations, and a recurrent network
     "TokenEmbedding",
+    "ShortConvolution",
     "Rotary",
     "PartlyRotary",
     "NoPositions",
@@ -470,6 +511,7 @@ WITHOUT_PRODUCTS = (  # autocast leaves these in float32: a table, rotations, an
     "OffsetBias",
     "Alibi",
     "StochasticDepth",
+    "DiagonalStateSpace",
     "Encoder",
 )
 

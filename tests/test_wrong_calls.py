@@ -88,6 +88,8 @@ class Maker:
         if kind == "float":  # rows of probabilities suit every rule but that of additive masks
             value = self.rng.uniform(0.1, 1, shape) * (name != "M")
             value = value / np.maximum(value.sum(-1, keepdims=True), 1e-9) if shape else value
+        elif kind == "complex":
+            value = self.rng.uniform(0.1, 1, shape) + 1j * self.rng.uniform(0.1, 1, shape)
         else:
             value = np.ones(shape, dtype={"int": int, "bool": bool}[kind])
         return torch.tensor(value) if self.nn else np.asarray(value)
@@ -244,7 +246,8 @@ def changed(array):
     ranks = values.reshape(-1), values.reshape(-1)[0], values[None], values[None, None], values[..., None]
     sizes = [np.concatenate([values, values.take([0], axis)], axis) for axis in range(values.ndim)]
     empty = [values.take([], axis) for axis in range(values.ndim)]
-    dtypes = values.astype(complex), values.astype("int64"), values.astype(bool), values.astype("float32")
+    real = values.real
+    dtypes = values.astype(complex), real.astype("int64"), real.astype(bool), real.astype("float32")
     return [other, *map(like, map(np.asarray, (*ranks, *sizes, *empty, *dtypes)))]
 
 
@@ -298,5 +301,6 @@ def test_none_is_no_mask_and_nothing_else():
         if name != "return" and NoneType in options(said)
     }
     no_mask = {"mask", "positions", "source_mask", "b", "m", "centers", "device", "bias", "n_keys", "tiles"}
-    keep_all = {"decay", "state", "d_last"}  # keep everything, begin with zeros, no gradient
-    assert optional <= no_mask | keep_all
+    keep_all = {"decay", "state", "d_last", "before"}  # keep everything, begin with zeros, no gradient, zeros
+    same = {"X_Q"}  # queries are made from X, too
+    assert optional <= no_mask | keep_all | same

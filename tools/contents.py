@@ -66,7 +66,7 @@ def contents(text: str, all_chapters: list[Chapter], solved: dict[int, str]) -> 
     )
     text = between(text, "      - file: book/how-to-use\n", "  - caption: Reference\n", parts)
     pages = "".join(f"      - file: book/solutions-{number:02}\n" for number in solved)
-    return between(text, "      - file: book/in-a-class\n", "      - file: book/notation\n", pages)
+    return between(text, "      - file: book/in-a-class\n", "      - file: book/pictures\n", pages)
 
 
 def plan(all_chapters: list[Chapter], book: Path) -> str:

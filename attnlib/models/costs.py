@@ -4,41 +4,40 @@ The book derives it in eq-parameters, eq-multiplications, eq-activations and eq-
 against the thing: the model's tensors, PyTorch's counter of operations, what autograd keeps, a cache.
 """
 
+import math
 from typing import NamedTuple
 
+from attnlib import rules
 from attnlib.models.config import ModelConfig
+from attnlib.models.mixer_costs import COSTS, Costs, head_widths
 
 ADAM = 3  # numbers that are kept of each parameter from step to step: itself, and Adam's two averages
 
 
-def widths(config: ModelConfig) -> tuple[int, int, int]:
-    """Together the queries' heads, together the keys' heads, and inside the feed-forward network."""
-    d_k = config.d_k or config.d_model // config.n_heads
-    n_kv_heads = config.n_kv_heads or config.n_heads
-    return config.n_heads * d_k, n_kv_heads * d_k, config.d_hidden or 4 * config.d_model
+def hidden_width(config: ModelConfig) -> int:
+    """The width inside the feed-forward network."""
+    return config.d_hidden or 4 * config.d_model
 
 
-def attention_maps(config: ModelConfig) -> int:
-    """Numbers in the maps of one attention layer: of queries, keys, values and output, or those around a latent."""
-    d, (queries, keys, _) = config.d_model, widths(config)
-    if config.mixer == "latent":
-        rotated, kept = config.n_heads * (config.d_rotated or 0), config.d_latent or 0
-        down = d * (kept + (config.d_rotated or 0))
-        return d * (2 * queries + rotated) + down + 2 * kept * queries
-    return d * (2 * queries + 2 * keys)
+def mixers_of(config: ModelConfig) -> list[Costs]:
+    """What the mixer of each layer costs."""
+    for word in config.pattern:
+        rules.one_of("costs", "a mixer that is counted", word, COSTS)
+    return [COSTS[word] for word in config.mixers]
 
 
 def matrices(config: ModelConfig) -> dict[str, int]:
     """Numbers in the matrices that every token is multiplied with, part by part; eq-parameters.
 
+    "attention" is whatever carries information from position to position, layers with a state as well.
+
     >>> matrices(ModelConfig(vocab=100, d_model=8, n_layers=2))
     {'attention': 512, 'feed-forward': 1024, 'scores': 800}
     """
     d, L = config.d_model, config.n_layers
-    *_, hidden = widths(config)
     return {
-        "attention": L * attention_maps(config),
-        "feed-forward": L * d * hidden * (3 if config.gated else 2),
+        "attention": sum(mixer.maps(config) for mixer in mixers_of(config)),
+        "feed-forward": L * d * hidden_width(config) * (3 if config.gated else 2),
         "scores": d * config.vocab,
     }
 
@@ -50,22 +49,14 @@ def parameters(config: ModelConfig) -> int:
     >>> parameters(gpt2_small())
     124439808
     """
-    d, L = config.d_model, config.n_layers
-    queries, keys, hidden = widths(config)
+    d, L, hidden = config.d_model, config.n_layers, hidden_width(config)
     places = d * config.context if config.positions == "learned" else 0
     table = 0 if config.tied else d * config.vocab  # tied: the scores' matrix is the table
-    attended = queries + 2 * keys
-    if config.mixer == "latent":
-        rotated = config.d_rotated or 0
-        attended = queries + config.n_heads * rotated + (config.d_latent or 0) + rotated
-    biases = L * (attended + d + hidden * (2 if config.gated else 1) + d) if config.bias else 0
+    biases = L * (hidden * (2 if config.gated else 1) + d) if config.bias else 0
     norm = 2 if config.norm == "layer" else 1
     norms = norm * d * ((4 if config.order == "sandwich" else 2) * L + 1)
-    if config.mixer == "latent":
-        norms += norm * L * (config.d_latent or 0)
-    if config.qk_norm:
-        norms += norm * L * 2 * (queries // config.n_heads)
-    return sum(matrices(config).values()) + places + table + biases + norms
+    of_mixers = sum(mixer.other(config) for mixer in mixers_of(config))
+    return sum(matrices(config).values()) + places + table + biases + norms + of_mixers
 
 
 def multiplications(config: ModelConfig, n: int, read: int = 0) -> int:
@@ -73,14 +64,11 @@ def multiplications(config: ModelConfig, n: int, read: int = 0) -> int:
 
     Each token meets each matrix once. The scores and the average of attention are n (read + n) for each number of the
     queries, twice: the half that a causal mask hides is counted, too. Latent layers are counted as they are trained,
-    with keys and values made of each latent; after a cache they would be made again, or absorbed.
+    with keys and values made of each latent; after a cache they would be made again, or absorbed. Layers with a state
+    write into it and read from it, whatever `read` is; of several tokens they compute chunks of 64.
     """
-    queries, _, _ = widths(config)
-    if config.mixer == "latent":
-        made = read * 2 * config.n_layers * (config.d_latent or 0) * queries
-        scores = config.n_layers * n * (read + n) * (2 * queries + config.n_heads * (config.d_rotated or 0))
-        return n * sum(matrices(config).values()) + scores + made
-    return n * sum(matrices(config).values()) + 2 * config.n_layers * n * (read + n) * queries
+    mixed = sum(mixer.multiplied(config, n, read) for mixer in mixers_of(config))
+    return n * sum(matrices(config).values()) + mixed
 
 
 def activations(config: ModelConfig, b: int, n: int) -> int:
@@ -90,8 +78,7 @@ def activations(config: ModelConfig, b: int, n: int) -> int:
     queries, keys and values, the outputs of the heads and the logarithm of each head's sum, and the hidden layer
     before and after the activation. After the blocks: the stream, the output of the last norm, and log-probabilities.
     """
-    queries, keys, hidden = widths(config)
-    d = config.d_model
+    (queries, keys), hidden, d = head_widths(config), hidden_width(config), config.d_model
     block = 4 * d + 4 + 2 * queries + 2 * keys + config.n_heads + 2 * hidden
     return b * n * (config.n_layers * block + 2 * d + 2 + config.vocab)
 
@@ -103,16 +90,32 @@ def training_numbers(config: ModelConfig, b: int, n: int) -> int:
 
 
 def cache_bytes(config: ModelConfig, n: int, bytes_each: int = 2) -> int:
-    """Keys and values of n tokens in all layers, or their latents; heads that are shared are held once; eq-cache-size.
+    """Bytes that the caches of all layers keep after n tokens; heads that are shared are held once; eq-cache-size.
+
+    Keys and values, or latents; in a window those of the last tokens; or a state, with at least 4 bytes a number.
 
     >>> from attnlib.models.gpt import gpt2_small
     >>> cache_bytes(gpt2_small(), n=1)
     36864
     """
-    kept = 2 * widths(config)[1]
-    if config.mixer == "latent":
-        kept = (config.d_latent or 0) + (config.d_rotated or 0)
-    return config.n_layers * kept * n * bytes_each
+    return sum(mixer.kept(config).size(n, bytes_each) for mixer in mixers_of(config))
+
+
+def bytes_a_token(config: ModelConfig, bytes_each: int = 2) -> int:
+    """Bytes by which the caches grow with each token, however long the text is: those of the full layers."""
+    kept = [mixer.kept(config) for mixer in mixers_of(config)]
+    return sum(one.a_token * bytes_each for one in kept if one.at_most == math.inf)
+
+
+def fixed_bytes(config: ModelConfig, bytes_each: int = 2) -> int:
+    """Bytes that the caches keep however long the text is: full windows, and states.
+
+    >>> config = ModelConfig(5, d_model=8, n_heads=2, n_layers=2, mixer=("delta", "full"), conv=None)
+    >>> bytes_a_token(config), fixed_bytes(config)  # 16 numbers a token; two states of 4 x 4 numbers of 4 bytes
+    (32, 128)
+    """
+    kept = [mixer.kept(config) for mixer in mixers_of(config)]
+    return sum(one.size(max(1, one.at_most), bytes_each) for one in kept if one.at_most < math.inf)
 
 
 def step_bytes(config: ModelConfig, read: int, b: int = 1, bytes_each: int = 2) -> int:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from attnlib.models.config import ModelConfig
 from attnlib.models.parts import block_of, last_norm_of, positions_of, stack_of
 from attnlib.models.start import keep_sizes
-from attnlib.nn.cache import DecoderCache, KVCache, SourceCache
+from attnlib.nn.cache import DecoderCache, SourceCache
 from attnlib.nn.direct_calls import DirectCalls
 from attnlib.nn.positional import LearnedPositions
 from attnlib.nn.transformer import Block, dropout_of
@@ -142,8 +142,8 @@ class EncoderDecoder(nn.Module):
 
     def new_kv_cache(self, capacity: int | None = None) -> DecoderCache:
         """An empty cache of the target and of the source, for each block of the decoder."""
-        n = decoder_of(self.config).n_layers
-        return DecoderCache([KVCache(capacity) for _ in range(n)], [SourceCache() for _ in range(n)])
+        target = [block.new_cache(capacity) for block in self.decoder]
+        return DecoderCache(target, [SourceCache() for _ in target])
 
     def predictor(
         self, source: Int[Tensor, "b n"], source_mask: Bool[Tensor, "b n"] | None = None

@@ -11,14 +11,13 @@ from typing import IO
 import torch
 from torch import Tensor, nn
 
-from attnlib import decode
+from attnlib import decode, rules
 from attnlib.models.config import ModelConfig
 from attnlib.models.parts import last_norm_of, positions_of, stack_of
 from attnlib.models.saved import save_model, saved_model, take_parameters
 from attnlib.models.start import initialise
-from attnlib.nn.cache import KVCache
 from attnlib.nn.direct_calls import DirectCalls
-from attnlib.nn.transformer import dropout_of
+from attnlib.nn.transformer import LayerCache, dropout_of
 from attnlib.shapes import Float, Int, checked
 
 
@@ -44,32 +43,36 @@ class GPT(nn.Module):
 
     @checked
     def forward(
-        self, tokens: Int[Tensor, "b n"], kv_cache: list[KVCache] | None = None
+        self, tokens: Int[Tensor, "b n"], kv_cache: list[LayerCache] | None = None
     ) -> Float[Tensor, "b n vocab"]:
         """The scores of what comes next, at every position. With a cache, tokens are those after it."""
         return self.unembed(self.hidden(tokens, kv_cache))
 
     @checked
     def next_scores(
-        self, tokens: Int[Tensor, "b n"], kv_cache: list[KVCache] | None = None
+        self, tokens: Int[Tensor, "b n"], kv_cache: list[LayerCache] | None = None
     ) -> Float[Tensor, "b vocab"]:
         """The scores of what comes after the last token alone: all that generating needs."""
         return self.unembed(self.hidden(tokens, kv_cache)[:, -1])
 
     @checked
     def hidden(
-        self, tokens: Int[Tensor, "b n"], kv_cache: list[KVCache] | None = None
+        self, tokens: Int[Tensor, "b n"], kv_cache: list[LayerCache] | None = None
     ) -> Float[Tensor, "b n d_model"]:
         """The residual stream after the last norm."""
         first = 0 if kv_cache is None else kv_cache[0].length
         X = self.dropout(self.places(self.embed(tokens), first))
         return self.norm(self.blocks(X, kv_cache=kv_cache))
 
-    def new_kv_cache(self, capacity: int | None = None) -> list[KVCache]:
-        """An empty cache for each block; with `capacity` its memory is taken once."""
-        return [KVCache(capacity) for _ in range(self.config.n_layers)]
+    def new_kv_cache(self, capacity: int | None = None) -> list[LayerCache]:
+        """An empty cache for each block, of the kind that its mixer keeps.
 
-    def predictor(self, kv_cache: list[KVCache] | None = None) -> "Predictor":
+        A store of keys and values, which grows, unless with `capacity` its memory is taken once; in a layer with a
+        window a ring of the last ones; or a state of fixed size.
+        """
+        return [block.new_cache(capacity) for block in self.blocks]
+
+    def predictor(self, kv_cache: list[LayerCache] | None = None) -> "Predictor":
         """`next_log_probs` of a text, for `attnlib.decode` and `attnlib.beam`: each token is read once.
 
         kv_cache    what has been read already, and where the rest goes; by default an empty one
@@ -117,7 +120,7 @@ class GPT(nn.Module):
 class Predictor:
     """The log-probabilities of what comes after a prefix that grows: of each call it reads what is new."""
 
-    def __init__(self, model: GPT, kv_cache: list[KVCache]) -> None:
+    def __init__(self, model: GPT, kv_cache: list[LayerCache]) -> None:
         self.calls, self.kv_cache, self.read = DirectCalls(model), kv_cache, 0
 
     def __call__(self, prefix: Int[Tensor, "b n"]) -> Float[Tensor, "b vocab"]:
@@ -155,7 +158,18 @@ class Predictor:
                 layer.reorder(order)
 
     def crop(self, n: int) -> None:
-        """Forget all but the first n tokens, for example a draft that was refused."""
+        """Forget all but the first n tokens, for example a draft that was refused.
+
+        A state cannot do that, because it does not keep what each token has added to it; nor can a ring that is full.
+        """
+        earliest = max(layer.earliest for layer in self.kv_cache)
+        then = "Continue a copy of the caches (`copy.deepcopy`), or read the text again."
+        rules.must(
+            n == 0 or n >= earliest,
+            "Predictor.crop",
+            f"a state or a full ring cannot forget its last tokens alone, so n must be 0 or at least {earliest}; "
+            f"got {n=}. {then}",
+        )
         for layer in self.kv_cache:
             layer.crop(n)
 

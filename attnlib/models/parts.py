@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
+from attnlib import rules
 from attnlib.nn.block import BlockStack
+from attnlib.nn.delta_rule import DeltaRule
 from attnlib.nn.latent import LatentAttention
+from attnlib.nn.linear_attention import LinearAttention
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.positional import (
     IndexPositions,
@@ -41,7 +44,7 @@ def no_rotation(config: "ModelConfig") -> None:
 def rotation(config: "ModelConfig") -> Rotary:
     """All coordinates of a head; of a latent layer those that are rotated, which stand apart there."""
     d_k = config.d_k or config.d_model // config.n_heads
-    width = config.d_rotated or d_k if config.mixer == "latent" else d_k
+    width = config.d_rotated or d_k if "latent" in config.pattern else d_k
     return Rotary(width, context=config.context, base=config.base, layout=config.layout or "")
 
 
@@ -133,7 +136,7 @@ def last_norm_of(config: "ModelConfig") -> nn.Module:
 # Sublayers: a mixer carries information from position to position, a feed-forward network works on each alone.
 
 
-def attention(config: "ModelConfig", causal: bool) -> MultiHeadAttention:
+def attention(config: "ModelConfig", causal: bool, window: int | None = None) -> MultiHeadAttention:
     return MultiHeadAttention(
         d_model=config.d_model,
         n_heads=config.n_heads,
@@ -141,6 +144,7 @@ def attention(config: "ModelConfig", causal: bool) -> MultiHeadAttention:
         d_k=config.d_k,
         bias=config.bias,
         causal=causal,
+        window=window,
         dropout=config.dropout,
         norm=norm_of(config) if config.qk_norm else None,
     )
@@ -160,6 +164,23 @@ def latent(config: "ModelConfig") -> LatentAttention:
     )
 
 
+def with_state(config: "ModelConfig", layer: Callable[..., nn.Module], **more: Any) -> dict[str, nn.Module]:
+    """A layer that keeps a state: it reads from left to right, and needs no positions, because it writes in order."""
+    rules.must(
+        config.causal,
+        "ModelConfig",
+        f"a layer with a state reads from left to right, so causal must be True; got mixer={config.mixer!r}.",
+    )
+    sizes = {"d_model": config.d_model, "n_heads": config.n_heads, "bias": config.bias}
+    return {"state": layer(**sizes, norm=norm_of(config), **more)}
+
+
+def written(config: "ModelConfig", layer: Callable[..., nn.Module], **more: Any) -> dict[str, nn.Module]:
+    """A layer that writes keys and values into its state, in the form of today: a decay, a convolution and a gate."""
+    form = {"d_k": config.d_k, "decay": "learned", "conv": config.conv, "gate": config.output_gate}
+    return with_state(config, layer, **form, **more)
+
+
 def dense(config: "ModelConfig") -> FeedForward:
     return FeedForward(
         d_model=config.d_model,
@@ -171,9 +192,14 @@ def dense(config: "ModelConfig") -> FeedForward:
     )
 
 
-# A mixer under the name of its kind of sublayer, see `attnlib.nn.transformer.SUBLAYERS`.
+# A mixer under the name of its kind of sublayer, see `attnlib.nn.transformer.SUBLAYERS` and `CACHES`.
+# "attention" is the word for all layers of a model alike, in the window that its config may have.
 MIXERS: dict[str, Part] = {
     "attention": lambda config: {"attention": attention(config, config.causal)},
+    "full": lambda config: {"attention": attention(config, config.causal)},
+    "window": lambda config: {"attention": attention(config, config.causal, config.window)},
+    "linear": partial(written, layer=LinearAttention, feature_map="none", normalised=False),
+    "delta": partial(written, layer=DeltaRule),
     "latent": lambda config: {"attention": latent(config)},
     "none": lambda config: {},
 }
@@ -189,10 +215,10 @@ PARTS: dict[str, Any] = {
 }
 
 
-def block_of(config: "ModelConfig") -> Block:
+def block_of(config: "ModelConfig", layer: int = 0) -> Block:
     """One layer: its mixer, attention to a source where there is one, and its feed-forward network."""
     return Block(
-        **MIXERS[config.mixer](config),
+        **MIXERS[config.mixers[layer]](config),
         cross=attention(config, causal=False) if config.cross else None,
         feed_forward=FEED_FORWARDS[config.feed_forward](config),
         dropout=config.dropout,
@@ -203,10 +229,11 @@ def block_of(config: "ModelConfig") -> Block:
 def stack_of(config: "ModelConfig") -> BlockStack:
     """The blocks, and what all of them share."""
     _, rotate = POSITIONS[config.positions]
-    after = 0 if config.causal else config.window
+    window = None if "window" in config.pattern else config.window  # layers of that name have their own
+    after = 0 if config.causal else window
     return BlockStack(
-        [block_of(config) for _ in range(config.n_layers)],
+        [block_of(config, layer) for layer in range(config.n_layers)],
         rotate=rotate(config),
         score_bias=SCORE_BIASES[config.score_bias](config),
-        window=None if config.window is None else (config.window, after or 0),
+        window=None if window is None else (window, after or 0),
     )

@@ -27,6 +27,7 @@ def initialise(model: nn.Module, spread: float = 0.02) -> None:
     for W in writing:
         assert isinstance(W, nn.Linear)
         nn.init.normal_(W.weight, std=spread / math.sqrt(len(writing)))
+    begin(model)
 
 
 def keep_sizes(model: nn.Module) -> None:
@@ -36,3 +37,11 @@ def keep_sizes(model: nn.Module) -> None:
             nn.init.xavier_uniform_(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
+    begin(model)
+
+
+def begin(model: nn.Module) -> None:
+    """Layers that begin with certain numbers, such as the decays of a state, say so in a method of this name."""
+    for module in model.modules():
+        if hasattr(module, "begin"):
+            module.begin()  # type: ignore[operator]

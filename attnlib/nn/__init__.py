@@ -2,8 +2,8 @@
 
 Autograd does the backward, so a function returns only its output. A function with learned parameters has a module that
 holds them: `attention.AttentionLayer`, `scores.AdditiveScore`, `layers.SelfAttention`,
-`multihead.MultiHeadAttention`. The keys and values that a decoder keeps between steps are in `cache`, the state of a
-layer that has one in `state_cache`; `direct_calls` makes its steps faster.
+`multihead.MultiHeadAttention`. The keys and values that a decoder keeps between steps are in `cache`, those of a
+window in `ring_cache`, the state of a layer that has one in `state_cache`; `direct_calls` makes its steps faster.
 
 No function depends on the values in a tensor, so layers can be compiled, mapped with `vmap`, sharded, and run without
 waiting for a GPU. `debug` checks values.

@@ -21,7 +21,9 @@ from attnlib.nn.block import BlockStack as BlockStack
 from attnlib.nn.cache import DecoderCache as DecoderCache, KVCache as KVCache, SourceCache as SourceCache
 from attnlib.nn.convolution import (
     ConvolvedFeedForward as ConvolvedFeedForward,
+    ShortConvolution as ShortConvolution,
     depthwise_convolution as depthwise_convolution,
+    short_convolution as short_convolution,
 )
 from attnlib.nn.debug import checked_values as checked_values
 from attnlib.nn.delta_rule import DeltaRule as DeltaRule, delta_rule_chunked as delta_rule_chunked
@@ -51,6 +53,13 @@ from attnlib.nn.heads import (
     merge_heads as merge_heads,
     split_heads as split_heads,
 )
+from attnlib.nn.indexer import (
+    LightningIndexer as LightningIndexer,
+    index_loss as index_loss,
+    index_mask as index_mask,
+    index_scores as index_scores,
+    kept_mass as kept_mass,
+)
 from attnlib.nn.kernel import (
     exponential_kernel as exponential_kernel,
     gaussian_kernel as gaussian_kernel,
@@ -70,6 +79,9 @@ from attnlib.nn.linear_gates import (
     gated_linear_attention as gated_linear_attention,
     gated_linear_attention_chunked as gated_linear_attention_chunked,
 )
+from attnlib.nn.long_convolution import (
+    causal_convolution as causal_convolution,
+)
 from attnlib.nn.losses import (
     cross_entropy as cross_entropy,
     sequence_loss as sequence_loss,
@@ -78,6 +90,11 @@ from attnlib.nn.losses import (
     smoothed_over_others as smoothed_over_others,
     soft_cross_entropy as soft_cross_entropy,
     z_loss as z_loss,
+)
+from attnlib.nn.low_rank import (
+    best_low_rank as best_low_rank,
+    low_rank_attention as low_rank_attention,
+    random_projection as random_projection,
 )
 from attnlib.nn.masks import (
     additive_from_mask as additive_from_mask,
@@ -135,6 +152,13 @@ from attnlib.nn.positional import (
     sinusoids as sinusoids,
     wavelengths as wavelengths,
 )
+from attnlib.nn.random_features import (
+    causal_random_feature_attention as causal_random_feature_attention,
+    iid_directions as iid_directions,
+    orthogonal_directions as orthogonal_directions,
+    positive_features as positive_features,
+    random_feature_attention as random_feature_attention,
+)
 from attnlib.nn.recurrent import (
     gru_cell as gru_cell,
     jacobian_through_time as jacobian_through_time,
@@ -156,6 +180,18 @@ from attnlib.nn.relative import (
     shaw_scores as shaw_scores,
     t5_buckets as t5_buckets,
 )
+from attnlib.nn.ring_cache import RingCache as RingCache
+from attnlib.nn.s4 import (
+    dplr_kernel as dplr_kernel,
+    dplr_recurrence as dplr_recurrence,
+)
+from attnlib.nn.s4d import (
+    DiagonalStateSpace as DiagonalStateSpace,
+    diagonal_bilinear as diagonal_bilinear,
+    diagonal_kernel as diagonal_kernel,
+    diagonal_recurrence as diagonal_recurrence,
+    diagonal_zero_order_hold as diagonal_zero_order_hold,
+)
 from attnlib.nn.sampling import (
     keep_min_p as keep_min_p,
     keep_nucleus as keep_nucleus,
@@ -173,6 +209,11 @@ from attnlib.nn.scores import (
     multiplicative_scores as multiplicative_scores,
     scaled_dot_scores as scaled_dot_scores,
 )
+from attnlib.nn.selective_scan import (
+    SelectiveScan as SelectiveScan,
+    associative_scan as associative_scan,
+    selective_scan_parallel as selective_scan_parallel,
+)
 from attnlib.nn.sparse import (
     local_attention as local_attention,
     local_mask as local_mask,
@@ -181,6 +222,13 @@ from attnlib.nn.sparse import (
     top_k_mask as top_k_mask,
 )
 from attnlib.nn.state_cache import StateCache as StateCache
+from attnlib.nn.state_space import (
+    StateSpace as StateSpace,
+    bilinear as bilinear,
+    state_space_kernel as state_space_kernel,
+    state_space_recurrence as state_space_recurrence,
+    zero_order_hold as zero_order_hold,
+)
 from attnlib.nn.tiles import Tiles as Tiles, block_mask as block_mask
 from attnlib.nn.transformer import (
     Block as Block,

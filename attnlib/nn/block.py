@@ -10,10 +10,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from attnlib.nn.cache import KVCache, SourceCache
+from attnlib.nn.cache import SourceCache
 from attnlib.nn.heads import mask_for_heads
 from attnlib.nn.masks import window_mask
 from attnlib.nn.multihead import Rotate
+from attnlib.nn.transformer import LayerCache
 from attnlib.shapes import Bool, Float
 
 ScoreBias = Callable[
@@ -41,9 +42,9 @@ def _within(before: int, after: int, X: Tensor, n: int, mask: Tensor | None) -> 
 class BlockStack(nn.Module):
     """Blocks one after another. They are numbered: the parameters of the first one are `0.norm_1.weight` and so on.
 
-    rotate        what rotates the queries and keys of every block, as `attnlib.nn.positional.Rotary` does
-    score_bias    what is added to the scores of every block, as `attnlib.nn.relative.Alibi` does
-    window        how many neighbours on its left and on its right each position sees; by default all
+    rotate        what rotates the queries and keys of every block that has some, as `attnlib.nn.positional.Rotary` does
+    score_bias    what is added to the scores of every block that has some, as `attnlib.nn.relative.Alibi` does
+    window        how many neighbours on its left and on its right each position sees in every block; by default all
     first         the number of the first block: of a part of a larger stack
     """
 
@@ -68,7 +69,7 @@ class BlockStack(nn.Module):
         self,
         X: Float[Tensor, "*b m d_model"],
         mask: Tensor | None = None,
-        kv_cache: Sequence[KVCache] | None = None,
+        kv_cache: Sequence[LayerCache] | None = None,
         memory: Float[Tensor, "*b n d_source"] | None = None,
         source_mask: Tensor | None = None,
         source_cache: Sequence[SourceCache] | None = None,

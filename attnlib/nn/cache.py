@@ -69,6 +69,11 @@ class KVCache:
         return 0 if self.K is None or self.V is None else self.K.nbytes + self.V.nbytes
 
     @property
+    def earliest(self) -> int:
+        """The fewest positions that it can be cropped to."""
+        return 0
+
+    @property
     def room(self) -> int:
         """How many positions fit into the memory that is taken already."""
         return 0 if self._held is None else self._held[0].shape[-2]
@@ -117,6 +122,10 @@ class KVCache:
         if self._next is not None:
             self._held, self.length, self._last = self._next
             self._next = None
+
+    def of_keys(self, A: Tensor | None) -> Tensor | None:
+        """A mask or bias with a column for each position that was read, for the keys that `extended` returns: all."""
+        return A
 
     def append(self, K: Tensor, V: Tensor) -> Pair:
         """Both at once."""
@@ -229,6 +238,10 @@ class SourceCache:
         self._next = project() if self._held is None else self._held
         return self._next
 
+    def of_keys(self, A: Tensor | None) -> Tensor | None:
+        """A mask or bias with a column for each position of the source: the keys are those of all."""
+        return A
+
     def keep(self) -> None:
         """What the last `once` returned stays."""
         if self._next is not None:
@@ -251,5 +264,5 @@ class SourceCache:
 class DecoderCache(NamedTuple):
     """What the blocks of a decoder remember from step to step: the target, which grows, and the source, which stays."""
 
-    target: list[KVCache]
+    target: list[Any]  # what the mixer of each block keeps: a KVCache, a RingCache or a StateCache
     source: list[SourceCache]

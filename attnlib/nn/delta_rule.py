@@ -13,22 +13,23 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnlib.nn.heads import merge_heads
-from attnlib.nn.linear_attention import (
-    _check,
-    _decay_map,
-    _decays,
-    _first,
-    _heads,
-    _in_chunks,
-    _in_full,
-    _learned_decay,
-    _log,
-    _of_state,
-    _widths,
-    decay_products,
-)
+from attnlib.nn.linear_attention import _decays, _first, _in_chunks, _log, decay_products
 from attnlib.nn.multihead import Rotate
 from attnlib.nn.state_cache import StateCache
+from attnlib.nn.state_parts import (
+    _begin,
+    _check,
+    _convolution,
+    _convolved,
+    _decay_map,
+    _gate_map,
+    _gated,
+    _heads,
+    _in_full,
+    _learned_decay,
+    _of_state,
+    _widths,
+)
 from attnlib.shapes import Bool, Float, Number, checked
 
 
@@ -68,6 +69,19 @@ def _solve_unit_lower(A: Tensor, *B: Tensor) -> tuple[Tensor, ...]:
     return X.to(joined.dtype).split([b.shape[-1] for b in B], dim=-1)
 
 
+def _states_before(S: Tensor, kept: Tensor, K_left: Tensor, of_state: Tensor, of_values: Tensor) -> Tensor:
+    """The states before each chunk, (*b, C, d_k, d_v), from that before the first.
+
+    A chunk multiplies the state by one matrix and adds another one; both are computed for all chunks at once.
+    """
+    eye = torch.eye(S.shape[-2], dtype=S.dtype, device=S.device)
+    kept, K_left, of_state, of_values = (A[..., :-1, :, :] for A in (kept, K_left, of_state, of_values))
+    turned, added, before = kept * eye - K_left @ of_state, K_left @ of_values, [S]
+    for i in range(turned.shape[-3]):
+        before.append(turned[..., i, :, :] @ before[-1] + added[..., i, :, :])
+    return torch.stack(before, dim=-3)
+
+
 @checked
 def delta_rule_chunked(
     Q: Float[Tensor, "*b n d_k"],
@@ -88,23 +102,25 @@ def delta_rule_chunked(
     M, since = decay_products(a), _log(a).cumsum(dim=-1).exp()[..., None]
     A = step * (K @ K.mT * M).tril(-1)
     of_values, of_state = _solve_unit_lower(A, step * V, step * since * K)
-    P, K_left, outputs = Q @ K.mT * M, M[..., -1, :, None] * K, []
-    for i in range(K.shape[-3]):
-        U = of_values[..., i, :, :] - of_state[..., i, :, :] @ S  #           eq-delta-chunks  (*b, c, d_v)
-        outputs.append(P[..., i, :, :] @ U + since[..., i, :, :] * (Q[..., i, :, :] @ S))
-        S = since[..., i, -1:, :] * S + K_left[..., i, :, :].mT @ U
-    return torch.cat(outputs, dim=-2)[..., :n, :], S
+    K_left = (M[..., -1, :, None] * K).mT  # (*b, C, d_k, c)
+    before = _states_before(S, since[..., -1:, :], K_left, of_state, of_values)
+    U = of_values - of_state @ before  #                        eq-delta-chunks  (*b, C, c, d_v)
+    O = (Q @ K.mT * M) @ U + since * (Q @ before)
+    S = since[..., -1, -1:, :] * before[..., -1, :, :] + K_left[..., -1, :, :] @ U[..., -1, :, :]
+    return O.flatten(-3, -2)[..., :n, :], S
 
 
 class DeltaRule(nn.Module):
     """A layer of n_heads states that are written by the delta rule, with learned steps (eq-delta-chunks).
 
     Queries and keys have length one, so a step of one overwrites. With decays it is the gated delta rule (Yang, Kautz
-    and Hatamizadeh, 2025), without the convolution and the gate at the output that their layer has.
+    and Hatamizadeh, 2025); their layer, and that of Qwen3-Next, has `conv=4`, `gate=True` and an RMS norm as well.
 
     d_k, d_v        widths of a head's keys and values; by default d_model / n_heads, and d_k
     largest_step    steps are a sigmoid of a map of each token, times this; above one a step can flip a sign
     decay           "learned": a map of each token says how much each head keeps; None: everything is kept
+    conv            width of a short convolution of queries, keys and values, such as 4; None: there is none
+    gate            the output of each head is multiplied with swish of a map of the tokens
     chunk           how many tokens are computed at once; the output does not depend on it
     norm            a class of norm, such as `torch.nn.RMSNorm`, applied to the output of each head
 
@@ -124,6 +140,8 @@ class DeltaRule(nn.Module):
         d_v: Number[int, "1.."] | None = None,
         largest_step: Number[float, "0<..2"] = 1.0,
         decay: str | None = None,
+        conv: Number[int, "2.."] | None = None,
+        gate: bool = False,
         chunk: Number[int, "1.."] = 64,
         bias: bool = True,
         norm: Callable[[int], nn.Module] | None = None,
@@ -138,6 +156,8 @@ class DeltaRule(nn.Module):
         self.W_O = nn.Linear(n_heads * self.d_v, d_model, bias)
         self.W_step = nn.Linear(d_model, n_heads)
         self.W_decay = _decay_map(who, decay, d_model, n_heads)
+        self.W_G = _gate_map(gate, d_model, n_heads * self.d_v)
+        self.conv = _convolution(conv, n_heads * (2 * self.d_k + self.d_v))
         self.norm_Z = nn.Identity() if norm is None else norm(self.d_v)
         self.heads = nn.Identity()
 
@@ -145,6 +165,10 @@ class DeltaRule(nn.Module):
         """What the printed layer says beside its maps."""
         names = ("d_model", "n_heads", "d_k", "d_v", "largest_step", "chunk")
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
+
+    def begin(self) -> None:
+        """The numbers of its own with which a training starts, after those that all maps get."""
+        _begin(self.W_decay, self.W_G)
 
     @checked
     def forward(
@@ -161,14 +185,19 @@ class DeltaRule(nn.Module):
         rotate        is not used: the order of the tokens is that in which they are written into the state
         """
         _check(type(self).__name__, X, self.W_Q, mask, bias)
-        Q, K, V = (_heads(W(X), self.n_heads) for W in (self.W_Q, self.W_K, self.W_V))
+        maps, recent = _convolved(self.conv, [W(X) for W in (self.W_Q, self.W_K, self.W_V)], kv_cache)
+        Q, K, V = (_heads(A, self.n_heads) for A in maps)
         Q, K = F.normalize(Q, dim=-1), F.normalize(K, dim=-1)
         step = self.largest_step * torch.sigmoid(_of_state(self.W_step(X))).mT  # (*b, h, m)
         decay = _learned_decay(self.W_decay, X)
         state = None if kv_cache is None else kv_cache.before(K, V)
         with _in_full(X):
-            O, S = delta_rule_chunked(Q, K, V, step, self.chunk, decay, state)  # eq-delta-chunks
-        Y = self.W_O(merge_heads(self.heads(self.norm_Z(O.to(X.dtype)))))
+            if X.shape[-2] == 1:
+                O, S = delta_rule(Q, K, V, step, decay, state)  # eq-delta-rule
+            else:
+                O, S = delta_rule_chunked(Q, K, V, step, self.chunk, decay, state)  # eq-delta-chunks
+        Z = _gated(self.W_G, X, self.norm_Z(O.to(X.dtype)))
+        Y = self.W_O(merge_heads(self.heads(Z)))
         if kv_cache is not None:
-            kv_cache.hold(S, X.shape[-2])
+            kv_cache.hold(S, X.shape[-2], recent)
         return Y

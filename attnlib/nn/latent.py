@@ -97,6 +97,10 @@ class LatentAttention(nn.Module):
         Z = fused_attention(Q, K, V, mask_for_heads(mask, X.dim()), bias, self.causal)  # eq-latent-scores
         return self._combined(Z, kv_cache)
 
+    def new_cache(self, capacity: int | None = None) -> KVCache:
+        """An empty cache for the latents of earlier positions."""
+        return KVCache(capacity)
+
     @checked
     def absorbed(
         self,
@@ -130,7 +134,12 @@ class LatentAttention(nn.Module):
         C, R = self.norm_C(self.W_C(X)), self.W_R(X)  # eq-latent
         if rotate is not None:
             Q_R, R = rotate(Q_R, first), rotate(R, first)
-        return (Q_C, Q_R, C, R) if kv_cache is None else (Q_C, Q_R, *kv_cache.extended(C, R))
+        if kv_cache is None:
+            return Q_C, Q_R, C, R
+        C, R = kv_cache.extended(
+            C[..., None, :, :], R[..., None, :, :]
+        )  # as one head, which all queries share
+        return Q_C, Q_R, C[..., 0, :, :], R[..., 0, :, :]
 
     def _combined(self, Z: Tensor, kv_cache: KVCache | None) -> Tensor:
         """The heads joined and projected; what is new in the cache stays."""

@@ -7,17 +7,29 @@ counts as the smallest number of its dtype, because its logarithm is taken. `Lin
 
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnlib import rules
-from attnlib.nn.heads import merge_heads, split_heads
+from attnlib.nn.heads import merge_heads
 from attnlib.nn.multihead import Rotate
 from attnlib.nn.state_cache import StateCache
+from attnlib.nn.state_parts import (
+    _begin,
+    _check,
+    _convolution,
+    _convolved,
+    _decay_map,
+    _gate_map,
+    _gated,
+    _heads,
+    _in_full,
+    _learned_decay,
+    _widths,
+)
+from attnlib.nn.state_parts import _of_state as _of_state
 from attnlib.shapes import Bool, Float, Number, checked
 
 
@@ -45,7 +57,8 @@ def _first(state: Tensor | None, K: Tensor, V: Tensor) -> Tensor:
 def _in_chunks(X: Tensor, chunk: int, filling: float = 0.0) -> Tensor:
     """(*b, n, d) as (*b, C, c, d); the last chunk is filled with tokens that write nothing."""
     chunk = min(chunk, X.shape[-2])
-    filled = F.pad(X, (0, 0, 0, -X.shape[-2] % chunk), value=filling)
+    missing = -X.shape[-2] % chunk
+    filled = F.pad(X, (0, 0, 0, missing), value=filling) if missing else X
     return filled.unflatten(-2, (-1, chunk))
 
 
@@ -144,60 +157,6 @@ def normalised_linear_attention(
     return summed[..., :-1] / summed[..., -1:]  # eq-linear-attention
 
 
-# What the layers with a state have in common.
-
-
-def _widths(who: str, d_model: int, n_heads: int, d_k: int | None, d_v: int | None) -> tuple[int, int]:
-    """The widths of a head's keys and values."""
-    if d_k is None:
-        rules.splits_evenly(who, "d_model", d_model, "n_heads", n_heads)
-        d_k = d_model // n_heads
-    return d_k, d_k if d_v is None else d_v
-
-
-def _decay_map(who: str, decay: str | None, d_model: int, n_heads: int) -> nn.Linear | None:
-    """The map from a token to the decay of each head; at first some heads forget soon, others late."""
-    came = f"decay must be None or 'learned'; got {decay!r}."
-    rules.must(decay in (None, "learned"), who, came)
-    if decay is None:
-        return None
-    W = nn.Linear(d_model, n_heads)
-    with torch.no_grad():
-        W.bias.copy_(-torch.linspace(2.0, 6.0, n_heads))
-    return W
-
-
-def _learned_decay(W: nn.Module | None, X: Tensor) -> Tensor | None:
-    """exp(-softplus) of a map of the tokens, which is the sigmoid of its negative: (*b, h, m), in (0, 1)."""
-    return None if W is None else torch.sigmoid(-_of_state(W(X))).mT
-
-
-def _of_state(A: Tensor) -> Tensor:
-    """At least float32, for a sum over all positions."""
-    return A.to(torch.promote_types(A.dtype, torch.float32))
-
-
-def _in_full(X: Tensor) -> AbstractContextManager[Any]:
-    """Inside it `torch.autocast` leaves the sums over all positions in their dtype."""
-    return nullcontext() if X.is_meta else torch.autocast(X.device.type, enabled=False)
-
-
-def _heads(A: Tensor, n_heads: int) -> Tensor:
-    return _of_state(split_heads(A, n_heads))
-
-
-def _check(who: str, X: Tensor, W: nn.Module, mask: Tensor | None, bias: Tensor | None) -> None:
-    """X has the layer's dtype, and nothing was passed for single pairs of tokens, which a state does not know."""
-    if torch.compiler.is_compiling():
-        return
-    rules.dtype_of_the_layer(who, X, W)
-    came = f"got {'a bias' if mask is None else 'a mask'}"
-    then = "A layer with scores, such as MultiHeadAttention, takes them."
-    rules.must(
-        mask is bias is None, who, f"mask and bias must be None, for a state has no scores; {came}. {then}"
-    )
-
-
 def _as_it_is(X: Tensor) -> Tensor:
     """No feature map."""
     return X
@@ -207,12 +166,14 @@ FEATURE_MAPS = {"elu_plus_one": elu_plus_one, "none": _as_it_is}
 
 
 class LinearAttention(nn.Module):
-    """Causal linear attention of X to itself with n_heads heads (eq-linear-chunks).
+    """Causal linear attention of X to itself with n_heads heads: in chunks, one token alone by the recurrence.
 
     d_k, d_v       widths of a head's keys and values; by default d_model / n_heads, and d_k
     feature_map    of queries and keys, one of FEATURE_MAPS
     normalised     weights sum to one, which needs a positive feature map; otherwise queries are divided by sqrt(d_k)
     decay          "learned": a map of each token says how much each head keeps; None: everything is kept
+    conv           width of a short convolution of queries, keys and values, such as 4; None: there is none
+    gate           the output of each head is multiplied with swish of a map of the tokens
     chunk          how many tokens are computed at once; the output does not depend on it
     norm           a class of norm, such as `torch.nn.RMSNorm`, applied to the output of each head
 
@@ -233,6 +194,8 @@ class LinearAttention(nn.Module):
         feature_map: str = "elu_plus_one",
         normalised: bool = True,
         decay: str | None = None,
+        conv: Number[int, "2.."] | None = None,
+        gate: bool = False,
         chunk: Number[int, "1.."] = 64,
         bias: bool = True,
         norm: Callable[[int], nn.Module] | None = None,
@@ -253,6 +216,8 @@ class LinearAttention(nn.Module):
         self.W_V = nn.Linear(d_model, n_heads * self.d_v, bias)
         self.W_O = nn.Linear(n_heads * self.d_v, d_model, bias)
         self.W_decay = _decay_map(who, decay, d_model, n_heads)
+        self.W_G = _gate_map(gate, d_model, n_heads * self.d_v)
+        self.conv = _convolution(conv, n_heads * (2 * self.d_k + self.d_v))
         self.norm_Z = nn.Identity() if norm is None else norm(self.d_v)
         self.heads = nn.Identity()
 
@@ -260,6 +225,10 @@ class LinearAttention(nn.Module):
         """What the printed layer says beside its maps."""
         names = ("d_model", "n_heads", "d_k", "d_v", "normalised", "chunk")
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
+
+    def begin(self) -> None:
+        """The numbers of its own with which a training starts, after those that all maps get."""
+        _begin(self.W_decay, self.W_G)
 
     @checked
     def forward(
@@ -276,16 +245,21 @@ class LinearAttention(nn.Module):
         rotate        is not used: the order of the tokens is that in which they are written into the state
         """
         _check(type(self).__name__, X, self.W_Q, mask, bias)
-        Q, K, V = (_heads(W(X), self.n_heads) for W in (self.W_Q, self.W_K, self.W_V))
+        maps, recent = _convolved(self.conv, [W(X) for W in (self.W_Q, self.W_K, self.W_V)], kv_cache)
+        Q, K, V = (_heads(A, self.n_heads) for A in maps)
         Q, K = self.feature_map(Q), self.feature_map(K)
         if self.normalised:  # the sum of the weights is that of values of one
             V = torch.cat([V, torch.ones_like(V[..., :1])], dim=-1)
         decay = _learned_decay(self.W_decay, X)
         state = None if kv_cache is None else kv_cache.before(K, V)
         with _in_full(X):
-            O, S = linear_attention_chunked(Q, K, V, self.chunk, decay, state)  # eq-linear-chunks
+            if X.shape[-2] == 1:
+                O, S = linear_attention_recurrent(Q, K, V, decay, state)  # eq-linear-state
+            else:
+                O, S = linear_attention_chunked(Q, K, V, self.chunk, decay, state)  # eq-linear-chunks
         Z = O[..., :-1] / O[..., -1:] if self.normalised else O / math.sqrt(self.d_k)
-        Y = self.W_O(merge_heads(self.heads(self.norm_Z(Z.to(X.dtype)))))
+        Z = _gated(self.W_G, X, self.norm_Z(Z.to(X.dtype)))
+        Y = self.W_O(merge_heads(self.heads(Z)))
         if kv_cache is not None:
-            kv_cache.hold(S, X.shape[-2])
+            kv_cache.hold(S, X.shape[-2], recent)
         return Y

@@ -1,10 +1,12 @@
 """The twin of `attnlib.reference.multihead`: multi-head attention, a module with its parameters.
 
 The book derives it in eq-head, eq-multi-head, eq-multi-head-sum and eq-grouped-query (Chapter 3). The keys and
-values that a decoder keeps between steps are in `attnlib.nn.cache`.
+values that a decoder keeps between steps are in `attnlib.nn.cache`, those of a layer with a window in
+`attnlib.nn.ring_cache`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -16,13 +18,16 @@ from attnlib.nn.attention import fused_attention, visible
 from attnlib.nn.cache import KVCache, SourceCache
 from attnlib.nn.grouped import repeat_heads
 from attnlib.nn.heads import mask_for_heads, merge_heads
+from attnlib.nn.multihead_checks import WHO, _check_masks, _check_ring, _combinations, _kind_and_shape
 from attnlib.nn.ops import masked_softmax
 from attnlib.nn.packed import OneProduct, _does_nothing, _side_by_side
+from attnlib.nn.patterns import dense_mask
+from attnlib.nn.patterns import window as window_of
+from attnlib.nn.ring_cache import RingCache
 from attnlib.nn.scores import scaled_dot_scores
 from attnlib.shapes import Bool, Float, Number, checked
 
-WHO = "MultiHeadAttention"
-Cache = KVCache | SourceCache
+Cache = KVCache | RingCache | SourceCache
 Rotate = Callable[[Tensor, int], Tensor]
 
 
@@ -50,6 +55,7 @@ class MultiHeadAttention(nn.Module):
     n_kv_heads    heads of keys and values; fewer than n_heads share them (eq-grouped-query), 1 is multi-query
     d_k, d_v      widths of a head's keys and values; by default d_model / n_heads, and d_k
     causal        each position attends to itself and earlier positions, also those in a cache
+    window        how many neighbours each position attends to, before it and, unless causal, after it; None is all
     dropout       the share of attention weights that is dropped during training
     norm          a class of norm, such as `torch.nn.RMSNorm`, applied to queries and keys
 
@@ -70,6 +76,7 @@ class MultiHeadAttention(nn.Module):
         d_v: Number[int, "1.."] | None = None,
         bias: bool = True,
         causal: bool = False,
+        window: Number[int, "0.."] | None = None,
         dropout: float = 0.0,
         norm: Callable[[int], nn.Module] | None = None,
     ) -> None:
@@ -84,6 +91,8 @@ class MultiHeadAttention(nn.Module):
         rules.must(0 <= dropout < 1, WHO, f"dropout must be at least 0 and below 1; got {dropout=}.")
         self.d_model, self.d_source, self.d_k, self.d_v = d_model, d_source, d_k, d_v
         self.n_heads, self.n_kv_heads, self.causal, self.dropout = n_heads, n_kv_heads, causal, dropout
+        self.window = window
+        self._near = _everywhere if window is None else partial(_within, window, causal)
         self.W_Q = nn.Linear(d_model, n_heads * d_k, bias=bias)
         self.W_K = nn.Linear(d_source, n_kv_heads * d_k, bias=bias)
         self.W_V = nn.Linear(d_source, n_kv_heads * d_v, bias=bias)
@@ -97,7 +106,7 @@ class MultiHeadAttention(nn.Module):
 
     def extra_repr(self) -> str:
         """What the printed layer says beside its maps."""
-        names = ("d_model", "n_heads", "n_kv_heads", "causal", "dropout")
+        names = ("d_model", "n_heads", "n_kv_heads", "causal", "dropout", "window")
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
     @checked
@@ -117,7 +126,8 @@ class MultiHeadAttention(nn.Module):
                      another reading, it is refused: with all four axes, of size one where nothing differs, it has one
         bias         added to the scores, (h, m, n) or what broadcasts to it: relative positions, for example
         rotate       rotates queries and keys, `rotate(Q, first)`, where `first` is the position of the first
-        kv_cache     keys and values of earlier positions, `KVCache`, or of the source, `SourceCache`
+        kv_cache     keys and values of earlier positions, `KVCache` or, in a window, `RingCache`; or of the source,
+                     `SourceCache`
         key_mask     True = may be looked at, by every query: (*b, n), False for padding
         """
         Z = self._head_outputs(Inputs(X, source, mask, bias, rotate, kv_cache, key_mask))
@@ -125,6 +135,10 @@ class MultiHeadAttention(nn.Module):
         if kv_cache is not None:
             kv_cache.keep()  # only now, so that a call that fails leaves the cache as it was
         return Y
+
+    def new_cache(self, capacity: int | None = None) -> KVCache | RingCache:
+        """An empty cache for the keys and values of earlier positions: of all, or with a window of the last ones."""
+        return KVCache(capacity) if self.window is None else RingCache(self.window + 1)
 
     @checked
     def attention_weights(
@@ -141,8 +155,9 @@ class MultiHeadAttention(nn.Module):
         given = Inputs(X, source, mask, bias, rotate, kv_cache, key_mask)
         Q, K, _ = self._project(given)
         S = scaled_dot_scores(Q, repeat_heads(K, self.n_heads // self.n_kv_heads))
+        seen, bias = self._of_keys(given, Q, K)
         S = S if bias is None else S + bias
-        return masked_softmax(S, visible(Q, K, _seen(given), self.causal))  # eq-weights
+        return masked_softmax(S, visible(Q, K, seen, self.causal))  # eq-weights
 
     @checked
     def contributions(
@@ -165,9 +180,16 @@ class MultiHeadAttention(nn.Module):
     def _head_outputs(self, given: Inputs) -> Float[Tensor, "*b h m d_v"]:
         Q, K, V = self._project(given)
         dropout = self.dropout if self.training else 0.0
-        mask = None if given.mask is given.key_mask is None else _seen(given)
-        Z = fused_attention(Q, K, V, mask, given.bias, self.causal, dropout)  # eq-head
+        mask, bias = self._of_keys(given, Q, K)
+        Z = fused_attention(Q, K, V, mask, bias, self.causal, dropout)  # eq-head
         return self.heads(Z)
+
+    def _of_keys(self, given: Inputs, Q: Tensor, K: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        """The mask, with that of the window, and the bias; a cache may hold the keys of some positions only."""
+        mask, bias = None if given.mask is given.key_mask is None else _seen(given), given.bias
+        if given.kv_cache is not None:
+            mask, bias = given.kv_cache.of_keys(mask), given.kv_cache.of_keys(bias)
+        return self._near(Q, K, mask), bias
 
     def _project(self, given: Inputs) -> tuple[Tensor, Tensor, Tensor]:
         """Q (*b, h, m, d_k), K and V (*b, g, n, d_k) and (*b, g, n, d_v), those in the cache included."""
@@ -205,8 +227,11 @@ class MultiHeadAttention(nn.Module):
             return
         X, source, mask, bias, rotate, kv_cache, key_mask = given
         rules.dtype_of_the_layer(WHO, X, self.W_Q)
+        if type(kv_cache) is RingCache:
+            _check_ring(self.window, kv_cache.width)
         alone = source is mask is bias is key_mask is None and (rotate is None or callable(rotate))
-        if alone and (kv_cache is None or type(kv_cache) is KVCache) and self.d_source == self.d_model:
+        plain = kv_cache is None or type(kv_cache) in (KVCache, RingCache)
+        if alone and plain and self.d_source == self.d_model:
             return  # X alone, with its positions and its cache, may be combined and is not masked
         held = 0 if given.kv_cache is None else len(given.kv_cache)
         like = held, *map(_kind_and_shape, given)
@@ -218,60 +243,22 @@ class MultiHeadAttention(nn.Module):
         self._passed.clear() if len(self._passed) > 1000 else self._passed.add(like)
 
 
+def _everywhere(Q: Tensor, K: Tensor, mask: Tensor | None) -> Tensor | None:
+    """The mask as it was given."""
+    return mask
+
+
+def _within(window: int, causal: bool, Q: Tensor, K: Tensor, mask: Tensor | None) -> Tensor | None:
+    """Of the keys that the mask allows, those near each query; the last query is at the position of the last key."""
+    m, n = Q.shape[-2], K.shape[-2]
+    if m == 1 and n <= window + 1:
+        return mask  # one query, and a ring holds no more than its window
+    near = dense_mask(window_of(window + 1, causal=causal), m, n, Q.device)
+    return near if mask is None else near & mask
+
+
 def _seen(given: Inputs) -> Bool[Tensor, "..."] | None:
     """Both masks as one, with an axis for the heads."""
     keys = None if given.key_mask is None else given.key_mask[..., None, None, :]
     mask = mask_for_heads(given.mask, given.X.dim())
     return mask if keys is None else keys if mask is None else mask & keys
-
-
-def _kind_and_shape(value: Any) -> Any:
-    return (type(value), value.shape) if isinstance(value, Tensor) else type(value)
-
-
-def _combinations(layer: MultiHeadAttention, given: Inputs, held: int) -> Iterator[tuple[bool, str]]:
-    """Which arguments may be combined: a rule, and the sentence for a call that breaks it; a cache has `held`."""
-    source, kv_cache = given.source, given.kv_cache
-    of_source = isinstance(kv_cache, SourceCache)
-    n = held if source is None else source.shape[-2]
-    crossed = source is not None or of_source
-    yield (
-        not of_source or n > 0,
-        "an empty SourceCache needs a source; got none. Pass it to the first call.",
-    )
-    yield (
-        not of_source or held in (0, n),
-        f"a SourceCache holds one source; got one of {n} positions after one of {held}. "
-        "Another source needs a cache of its own, or `reset`.",
-    )
-    yield (
-        source is None or kv_cache is None or of_source,
-        "a source needs a SourceCache; got a KVCache, which grows with every call.",
-    )
-    yield (
-        not crossed or (not layer.causal and given.rotate is None),
-        f"queries and keys must come from one sequence for {'a causal layer' if layer.causal else 'positions'}; "
-        "got a source. Pass its positions in `mask` or `bias`.",
-    )
-    yield (
-        crossed or layer.d_source == layer.d_model,
-        f"source must be given, for d_source={layer.d_source} is not d_model={layer.d_model}; got none.",
-    )
-
-
-def _check_masks(layer: MultiHeadAttention, given: Inputs, held: int) -> None:
-    """Masks and bias must fit the scores, (*b, h, m, n), and a mask in one way only."""
-    X, source, mask = given.X, given.source, given.mask
-    crossed = source is not None or isinstance(given.kv_cache, SourceCache)
-    n = held if crossed and held else held + (X if source is None else source).shape[-2]
-    rows, scores = (*X.shape[:-1], n), (*X.shape[:-2], layer.n_heads, X.shape[-2], n)
-    if mask is not None:
-        rules.has_one_reading(WHO, tuple(mask.shape), rows, scores, by_name="`key_mask=`")
-    rules.broadcasts(WHO, "mask", mask, rows if mask is not None and mask.dim() < len(scores) else scores)
-    rules.broadcasts(WHO, "bias", given.bias, scores)
-    if given.key_mask is not None:
-        whole = (*X.shape[:-2], n)
-        came = f"got {tuple(given.key_mask.shape)}. What differs from query to query is a `mask`."
-        rules.must(
-            given.key_mask.shape == whole, WHO, f"key_mask must be {whole}, one entry for each key; {came}"
-        )

@@ -80,6 +80,8 @@ class OneProduct:
             if type(one) is not nn.Linear or not _is_plain(one):
                 return None
             parameters += one._parameters.values()
+        if any(type(one) not in (nn.Parameter, type(None)) for one in parameters):
+            return None  # one of them is replaced for this call, as `torch.func.functional_call` does
         at = [
             None if one is None else (type(one), one.data_ptr(), one.numel(), one.is_contiguous())
             for one in parameters

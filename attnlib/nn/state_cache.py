@@ -13,6 +13,11 @@ from attnlib.shapes import Float, Int, Number, checked
 class StateCache:
     """The state of all positions that a layer has read, (*b, h, d_k, d_v), and their number.
 
+    A layer with a short convolution also keeps the last rows before it, (*b, width - 1, d): `recent`.
+
+    A state cannot go back: what a token has added to it is not kept by itself, so `crop` forgets all or nothing. To try
+    several continuations, copy the cache (`copy.deepcopy`), which costs the same after any number of tokens.
+
     >>> import torch
     >>> cache = StateCache()
     >>> for _ in range(1000):
@@ -24,14 +29,20 @@ class StateCache:
     def __init__(self) -> None:
         self.length = 0
         self.state: Tensor | None = None
+        self.recent: Tensor | None = None
 
     def __len__(self) -> int:
         return self.length
 
     @property
     def nbytes(self) -> int:
-        """What the state takes."""
-        return 0 if self.state is None else self.state.nbytes
+        """What the state takes, with the recent rows."""
+        return sum(A.nbytes for A in (self.state, self.recent) if A is not None)
+
+    @property
+    def earliest(self) -> int:
+        """The fewest positions, beside none, that it can be cropped to."""
+        return self.length
 
     def before(self, K: Float[Tensor, "*b n d_k"], V: Float[Tensor, "*b n d_v"]) -> Tensor | None:
         """The state that is held, for a function that goes on from it with these keys and values."""
@@ -41,9 +52,17 @@ class StateCache:
             rules.must(held == fitting, "StateCache", f"the state must be {fitting}; got {held}. {then}")
         return self.state
 
-    def hold(self, state: Tensor, positions: int) -> None:
-        """The state after that many more positions."""
-        self.state, self.length = state, self.length + positions
+    def rows_before(self, X: Float[Tensor, "*b n d"]) -> Tensor | None:
+        """The recent rows, for a convolution that goes on with X."""
+        if self.recent is not None:
+            fitting, held = (*X.shape[:-2], X.shape[-1]), (*self.recent.shape[:-2], self.recent.shape[-1])
+            then = "Another batch or layer needs a cache of its own."
+            rules.must(held == fitting, "StateCache", f"recent rows must be {fitting}; got {held}. {then}")
+        return self.recent
+
+    def hold(self, state: Tensor, positions: int, recent: Tensor | None = None) -> None:
+        """The state after that many more positions, and the rows that the next convolution has to know."""
+        self.state, self.recent, self.length = state, recent, self.length + positions
 
     @checked
     def crop(self, n: Number[int, "0..self.length"]) -> None:
@@ -64,7 +83,8 @@ class StateCache:
                 "StateCache.reorder: there must be a batch of sequences to choose from; got none."
             )
         self.state = self.state.index_select(0, order)
+        self.recent = None if self.recent is None else self.recent.index_select(0, order)
 
     def reset(self) -> None:
         """Forget everything."""
-        self.state, self.length = None, 0
+        self.state, self.recent, self.length = None, None, 0

@@ -15,9 +15,12 @@ from attnlib.nn.activations import gelu, gelu_tanh, relu, sigmoid, swish
 from attnlib.nn.cache import KVCache, SourceCache
 from attnlib.nn.depth import StochasticDepth
 from attnlib.nn.multihead import Rotate
+from attnlib.nn.ring_cache import RingCache
+from attnlib.nn.state_cache import StateCache
 from attnlib.shapes import Float, Number, checked
 
 Map = Callable[[Tensor], Tensor]
+LayerCache = KVCache | RingCache | StateCache  # what a layer keeps: all positions, the last ones, or a state
 
 
 def _unchanged(A: Tensor) -> Tensor:
@@ -123,7 +126,7 @@ class Given(NamedTuple):
     mask: Tensor | None = None
     bias: Tensor | None = None
     rotate: Rotate | None = None
-    kv_cache: KVCache | None = None
+    kv_cache: LayerCache | None = None
     memory: Tensor | None = None
     source_mask: Tensor | None = None
     source_cache: SourceCache | None = None
@@ -133,6 +136,12 @@ def _attention(block: Any, Z: Tensor, given: Given) -> Tensor:
     """What attention within the sequence adds to the stream."""
     Y = block.attention(Z, mask=given.mask, bias=given.bias, rotate=given.rotate, kv_cache=given.kv_cache)
     return block.dropout(Y)
+
+
+def _state(block: Any, Z: Tensor, given: Given) -> Tensor:
+    """What a layer with a state adds. Rotations and biases belong to scores, which it has none of: its tokens are in
+    order because they are written one after another. A mask is passed on, to be refused."""
+    return block.dropout(block.state(Z, mask=given.mask, kv_cache=given.kv_cache))
 
 
 def _cross(block: Any, Z: Tensor, given: Given) -> Tensor:
@@ -147,7 +156,12 @@ def _feed_forward(block: Any, Z: Tensor, given: Given) -> Tensor:
 
 
 # How a block calls each kind of sublayer, by the name under which the block holds it.
-SUBLAYERS = {"attention": _attention, "cross": _cross, "feed_forward": _feed_forward}
+SUBLAYERS = {"attention": _attention, "state": _state, "cross": _cross, "feed_forward": _feed_forward}
+# The empty cache of those that carry information from position to position.
+CACHES: dict[str, Callable[[Any, int | None], LayerCache]] = {
+    "attention": lambda layer, capacity: getattr(layer, "new_cache", KVCache)(capacity),
+    "state": lambda layer, capacity: StateCache(),
+}
 
 
 class Block(nn.Module):
@@ -155,7 +169,7 @@ class Block(nn.Module):
 
     sublayers    by name, one of SUBLAYERS, in the order in which they are applied; None leaves one out. With
                  `attention` and `feed_forward` it is a block of a GPT or of an encoder, with `cross` between
-                 them one of a decoder (eq-decoder-block)
+                 them one of a decoder (eq-decoder-block); `state` stands for `attention` in a layer with a state
     order        one of ORDERS: the norm stands before the sublayer ("pre") or after the sum ("post")
     dropout      share that is dropped, while training, of what attention and cross-attention add
     skipped      share of sequences that skip each sublayer while training: stochastic depth
@@ -211,12 +225,13 @@ class Block(nn.Module):
         mask: Tensor | None = None,
         bias: Tensor | None = None,
         rotate: Rotate | None = None,
-        kv_cache: KVCache | None = None,
+        kv_cache: LayerCache | None = None,
         memory: Float[Tensor, "*b n d_source"] | None = None,
         source_mask: Tensor | None = None,
         source_cache: SourceCache | None = None,
     ) -> Float[Tensor, "*b m d_model"]:
         """mask, bias, rotate and kv_cache are those of attention; memory and source_mask (*b, m, n) of cross-attention.
+        A layer with a state takes the kv_cache alone.
 
         With a kv_cache, X are the tokens after those that it holds; with a source_cache the memory is projected once.
         """
@@ -225,6 +240,13 @@ class Block(nn.Module):
             added = self._added_by(sublayer, getattr(self, after), given)
             X = self.residual(X, getattr(self, norm), added)
         return X
+
+    def new_cache(self, capacity: int | None = None) -> LayerCache:
+        """An empty cache of the kind that its mixer keeps. With `capacity`, one that grows takes its memory once."""
+        for name, new in CACHES.items():
+            if name in self._modules:
+                return new(self._modules[name], capacity)
+        return KVCache(capacity)
 
     def _added_by(self, sublayer: Callable[..., Tensor], after: Map, given: Given) -> Map:
         """A sublayer as a function of what it reads from the stream, with its last norm and stochastic depth."""

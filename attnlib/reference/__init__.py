@@ -13,6 +13,13 @@
     linear_attention    attention without softmax: a sum, a recurrence, and in chunks
     linear_gates    the same with a gate for each coordinate of the key
     delta_rule  a state that corrects what it holds for a key
+    indexer     a cheap scorer that chooses the keys of an attention layer
+    state_space a linear differential equation as a recurrence and as a convolution
+    hippo       the matrix that remembers a signal       s4d, s4     diagonal, and diagonal plus rank one
+    selective_scan  a state space whose step and maps depend on the token
+    long_convolution    a convolution with a kernel as long as the text
+    random_features  softmax attention estimated by random features
+    low_rank    keys and values projected along the length
     gates       a gate on each head                      norm        layer norm, RMS norm, batch norm
     activations the activation functions                 glu         gated linear units
     convolution depthwise, in a feed-forward network     transformer feed-forward network, residual connection, norm

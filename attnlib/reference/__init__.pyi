@@ -48,10 +48,13 @@ from attnlib.reference.convolution import (
     ConvolutionCache as ConvolutionCache,
     ConvolvedCache as ConvolvedCache,
     ConvolvedParameters as ConvolvedParameters,
+    ShortCache as ShortCache,
     convolved_feed_forward as convolved_feed_forward,
     convolved_feed_forward_backward as convolved_feed_forward_backward,
     depthwise_convolution as depthwise_convolution,
     depthwise_convolution_backward as depthwise_convolution_backward,
+    short_convolution as short_convolution,
+    short_convolution_backward as short_convolution_backward,
 )
 from attnlib.reference.decoder_block import (
     DecoderBlockCache as DecoderBlockCache,
@@ -166,6 +169,29 @@ from attnlib.reference.heads import (
     merge_heads as merge_heads,
     split_heads as split_heads,
 )
+from attnlib.reference.hippo import (
+    DPLR as DPLR,
+    hippo_dplr as hippo_dplr,
+    hippo_legs as hippo_legs,
+    legendre as legendre,
+    s4d_inv as s4d_inv,
+    s4d_lin as s4d_lin,
+    s4d_real as s4d_real,
+)
+from attnlib.reference.indexer import (
+    IndexLossCache as IndexLossCache,
+    IndexScoreCache as IndexScoreCache,
+    IndexerCache as IndexerCache,
+    IndexerParameters as IndexerParameters,
+    index_loss as index_loss,
+    index_loss_backward as index_loss_backward,
+    index_mask as index_mask,
+    index_scores as index_scores,
+    index_scores_backward as index_scores_backward,
+    kept_mass as kept_mass,
+    lightning_indexer as lightning_indexer,
+    lightning_indexer_backward as lightning_indexer_backward,
+)
 from attnlib.reference.kernel import (
     exponential_kernel as exponential_kernel,
     exponential_kernel_backward as exponential_kernel_backward,
@@ -207,6 +233,10 @@ from attnlib.reference.linear_gates import (
     gated_linear_attention as gated_linear_attention,
     gated_linear_attention_chunked as gated_linear_attention_chunked,
 )
+from attnlib.reference.long_convolution import (
+    causal_convolution as causal_convolution,
+    causal_convolution_backward as causal_convolution_backward,
+)
 from attnlib.reference.loss_scale import (
     LossScale as LossScale,
     next_scale as next_scale,
@@ -230,6 +260,13 @@ from attnlib.reference.losses import (
     soft_cross_entropy_backward as soft_cross_entropy_backward,
     z_loss as z_loss,
     z_loss_backward as z_loss_backward,
+)
+from attnlib.reference.low_rank import (
+    LowRankCache as LowRankCache,
+    best_low_rank as best_low_rank,
+    low_rank_attention as low_rank_attention,
+    low_rank_attention_backward as low_rank_attention_backward,
+    random_projection as random_projection,
 )
 from attnlib.reference.masks import (
     additive_from_mask as additive_from_mask,
@@ -358,6 +395,21 @@ from attnlib.reference.projections import (
     project as project,
     project_backward as project_backward,
 )
+from attnlib.reference.random_features import (
+    CausalRandomFeatureCache as CausalRandomFeatureCache,
+    FeaturesCache as FeaturesCache,
+    RandomFeatureCache as RandomFeatureCache,
+    causal_random_feature_attention as causal_random_feature_attention,
+    causal_random_feature_attention_backward as causal_random_feature_attention_backward,
+    iid_directions as iid_directions,
+    orthogonal_directions as orthogonal_directions,
+    orthogonal_relative_variance as orthogonal_relative_variance,
+    positive_features as positive_features,
+    positive_features_backward as positive_features_backward,
+    random_feature_attention as random_feature_attention,
+    random_feature_attention_backward as random_feature_attention_backward,
+    relative_variance as relative_variance,
+)
 from attnlib.reference.recurrent import (
     GRUCache as GRUCache,
     GRUParameters as GRUParameters,
@@ -396,6 +448,17 @@ from attnlib.reference.ring_attention import (
     attention_on_a_ring as attention_on_a_ring,
     join_tile as join_tile,
 )
+from attnlib.reference.s4 import (
+    dplr_kernel as dplr_kernel,
+    dplr_recurrence as dplr_recurrence,
+)
+from attnlib.reference.s4d import (
+    diagonal_bilinear as diagonal_bilinear,
+    diagonal_kernel as diagonal_kernel,
+    diagonal_recurrence as diagonal_recurrence,
+    diagonal_recurrence_backward as diagonal_recurrence_backward,
+    diagonal_zero_order_hold as diagonal_zero_order_hold,
+)
 from attnlib.reference.sampling import (
     keep_min_p as keep_min_p,
     keep_nucleus as keep_nucleus,
@@ -427,6 +490,11 @@ from attnlib.reference.scores import (
     scaled_dot_scores as scaled_dot_scores,
     scaled_dot_scores_backward as scaled_dot_scores_backward,
 )
+from attnlib.reference.selective_scan import (
+    associative_scan as associative_scan,
+    selective_scan_backward as selective_scan_backward,
+    selective_scan_parallel as selective_scan_parallel,
+)
 from attnlib.reference.sharded_optim import (
     ShardedStep as ShardedStep,
     share_of as share_of,
@@ -442,6 +510,12 @@ from attnlib.reference.sparse import (
     top_k_attention as top_k_attention,
     top_k_attention_backward as top_k_attention_backward,
     top_k_mask as top_k_mask,
+)
+from attnlib.reference.state_space import (
+    bilinear as bilinear,
+    state_space_kernel as state_space_kernel,
+    state_space_recurrence as state_space_recurrence,
+    zero_order_hold as zero_order_hold,
 )
 from attnlib.reference.tiles import Tiles as Tiles, block_mask as block_mask
 from attnlib.reference.transformer import (

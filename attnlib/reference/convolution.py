@@ -1,7 +1,8 @@
-"""A feed-forward network with a convolution over positions in its hidden layer, one filter for each coordinate.
+"""Convolutions over positions with one filter for each coordinate: in a feed-forward network, and a short one.
 
 Such a convolution is *depthwise*: it mixes positions but not coordinates, so it has `width` parameters for each
-coordinate. Chapter 4 discusses it. The twin, where autograd does the backward, is `attnlib.nn.convolution`.
+coordinate. Chapter 4 discusses the network; the short one stands before the queries, keys and values of layers with a
+state (Chapter 6). The twin, where autograd does the backward, is `attnlib.nn.convolution`.
 """
 
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attnlib import rules
-from attnlib.reference.activations import relu, relu_backward
+from attnlib.reference.activations import relu, relu_backward, swish, swish_backward
 from attnlib.reference.ops import LinearCache, linear, linear_backward
 from attnlib.shapes import Array, Float, Number, checked, same_size
 
@@ -60,6 +61,48 @@ def depthwise_convolution_backward(
     )  # the same convolution with the filter reversed
     dX = sum((seen * weight for seen, weight in turned), np.zeros_like(X))
     return dX, np.stack(dC), dY.reshape(-1, X.shape[-1]).sum(axis=0)
+
+
+class ShortCache(NamedTuple):
+    X: Float[Array, "*b n d"]
+    C: Float[Array, "width d"]
+    before: Float[Array, "*b rows d"] | None
+    A: Float[Array, "*b n d"]  # before the activation
+
+
+@checked
+def short_convolution(
+    X: Float[Array, "*b n d"], C: Float[Array, "width d"], before: Float[Array, "*b rows d"] | None = None
+) -> tuple[Float[Array, "*b n d"], ShortCache]:
+    """A causal depthwise convolution without a bias, and swish.
+
+    before    the rows before X, of which the last width - 1 are seen; by default zeros
+
+    >>> X, copies_the_one_before = np.array([[1.0], [2.0]]), np.array([[1.0], [0.0]])
+    >>> short_convolution(X, copies_the_one_before)[0].round(2).T  # swish(0), swish(1)
+    array([[0.  , 0.73]])
+    """
+    joined, rows = _joined(before, X)
+    wide, _ = depthwise_convolution(joined, C, np.zeros_like(C[0]))
+    A = wide[..., rows:, :]
+    return swish(A), ShortCache(X, C, before, A)
+
+
+def _joined(before: Array | None, X: Array) -> tuple[Array, int]:
+    """X after the rows before it, and how many these are."""
+    return (X, 0) if before is None else (np.concatenate([before, X], axis=-2), before.shape[-2])
+
+
+@checked
+def short_convolution_backward(
+    dY: Float[Array, "*b n d"], cache: ShortCache
+) -> tuple[Float[Array, "*b n d"], Float[Array, "width d"], Float[Array, "*b rows d"] | None]:
+    """dX, dC, d_before: the rows before X have no output here, but are seen by the first ones of X."""
+    X, C, before, A = cache
+    joined, rows = _joined(before, X)
+    wide = np.pad(swish_backward(dY, A), [(0, 0)] * (A.ndim - 2) + [(rows, 0), (0, 0)])
+    d_joined, dC, _ = depthwise_convolution_backward(wide, ConvolutionCache(joined, C, 0))
+    return d_joined[..., rows:, :], dC, None if before is None else d_joined[..., :rows, :]
 
 
 class ConvolvedParameters(NamedTuple):

@@ -34,6 +34,7 @@ Bottom-up, each module uses only those above it:
     answering  where an exercise is answered in the page
     exercises  the index of the exercises, and their folded solutions
     search_data  what the search searches
+    overviews  the pages Pictures to move and Subjects from A to Z
     navigation  numbers in the contents, the pages before and after, side roads
     front_page  what the first page offers: where to start, what was read, how to cite
     page_foot  below a page: whether it was read, links to its source and to report an error
@@ -74,6 +75,7 @@ from . import (
     meanings,
     navigation,
     notation,
+    overviews,
     page_facts,
     page_foot,
     pages,
@@ -88,7 +90,7 @@ from . import (
 MODULES = (
     page_facts, badges, anchors, frames, figures, explorables, inside_gpt, cells, maths, imports_used, api, twins,
     peers, apilinks, notation, glossary, meanings, reading, ledger_pages, answering, exercises, search_data, navigation,
-    front_page, page_foot, bibliography, pages, sitefiles, styles,
+    overviews, front_page, page_foot, bibliography, pages, sitefiles, styles,
 )  # fmt: skip
 
 

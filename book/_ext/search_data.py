@@ -26,7 +26,7 @@ from .plain_text import text_of
 NAMED = re.compile(r"(eq|ex|theorem|lemma|proposition|corollary|definition)-|[sec]\d{3}$")
 SPECIFIC = re.compile(r"_|[a-z][A-Z]")  # a name of the package that is no word of the language
 REPEATS = re.compile(
-    "/(solutions|checked)-?"
+    "/(solutions|checked|subjects|pictures)-?"
 )  # pages found by their titles alone: other pages hold the same content
 ENDS = {
     "Exercises",

@@ -138,7 +138,9 @@
     for (const place of scores.values()) place.score *= place.answered.size / wanted.length;
     return [...scores.values()].sort((a, b) => b.score - a.score);
   };
-  const byPage = (found, count) => {
+  const INDEXED = 1.5; // a page that the index of subjects names for the very question counts twice
+  const treats = (page, question) => pages[page][3].toLowerCase().split("; ").includes(question);
+  const byPage = (found, count, question) => {
     const gathered = new Map();
     for (const { id, score, answered } of found) {
       const { page } = documents[id];
@@ -148,7 +150,7 @@
       answered.forEach((which) => group.answered.add(which));
       gathered.set(page, group);
     }
-    for (const group of gathered.values()) group.score *= (group.answered.size / count) * weightOf(pages[group.page][0]);
+    for (const group of gathered.values()) group.score *= (group.answered.size / count) * weightOf(pages[group.page][0]) * (treats(group.page, question) ? INDEXED : 1);
     return [...gathered.values()].sort((a, b) => b.score - a.score);
   };
 
@@ -159,7 +161,7 @@
   const search = async (query) => {
     await read();
     const wanted = asked(query);
-    return { terms: new Set(wanted.flat()), results: [...named(query), ...byPage(placesOf(wanted), wanted.length)] };
+    return { terms: new Set(wanted.flat()), results: [...named(query), ...byPage(placesOf(wanted), wanted.length, bare(query))] };
   };
 
   /* 5. A piece of the text with as many of the words as a line or two hold, from one word to another. */

@@ -22,6 +22,7 @@ from attnlib.viz.explorables.block_years import BlockYears
 from attnlib.viz.explorables.compute_valley import ComputeValley
 from attnlib.viz.explorables.cross_viewer import CrossViewer
 from attnlib.viz.explorables.decoding_tree import DecodingTree
+from attnlib.viz.explorables.filling_state import FillingState
 from attnlib.viz.explorables.float_formats import FloatFormats
 from attnlib.viz.explorables.head_viewer import HeadViewer
 from attnlib.viz.explorables.label_smoothing import LabelSmoothing
@@ -30,6 +31,7 @@ from attnlib.viz.explorables.mask_painter import MaskPainter
 from attnlib.viz.explorables.merge_steps import MergeSteps
 from attnlib.viz.explorables.near_duplicates import NearDuplicates
 from attnlib.viz.explorables.optimiser_race import OptimiserRace
+from attnlib.viz.explorables.pattern_painter import PatternPainter
 from attnlib.viz.explorables.permuted_tokens import PermutedTokens
 from attnlib.viz.explorables.pipeline_schedule import PipelineSchedule
 from attnlib.viz.explorables.query_in_the_plane import QueryInThePlane
@@ -45,6 +47,7 @@ __all__ = [
     "CrossViewer",
     "DecodingTree",
     "Explorable",
+    "FillingState",
     "FloatFormats",
     "HeadViewer",
     "LabelSmoothing",
@@ -53,6 +56,7 @@ __all__ = [
     "MergeSteps",
     "NearDuplicates",
     "OptimiserRace",
+    "PatternPainter",
     "PermutedTokens",
     "PipelineSchedule",
     "QueryInThePlane",
