@@ -90,7 +90,9 @@ def timed(
             torch.autograd.grad(O, (Q, K, V), dO)
         wait(here)
 
-    ways = {name: lambda tiles=tiles: flash_attention(Q, K, V, tiles=tiles) for name, tiles in cut.items()}
+    ways: dict[str, Callable[[], torch.Tensor]] = {
+        name: lambda tiles=tiles: flash_attention(Q, K, V, tiles=tiles) for name, tiles in cut.items()
+    }
     ways["fused, all pairs"] = lambda: F.scaled_dot_product_attention(Q, K, V)
     ways["fused, causal"] = lambda: F.scaled_dot_product_attention(Q, K, V, is_causal=True)
     work: dict[str, Work] = {name: lambda way=way: run(way) for name, way in ways.items()}

@@ -228,9 +228,8 @@ def _constants(
 ) -> dict[str, Any]:
     wide_k, wide_v = (max(16, triton.next_power_of_2(X.shape[-1])) for X in (Q, V))
     side = 0 if masks is None else masks.shape[-1]
-    edge = _edge(
-        side & -side or block, max(wide_k, wide_v), Q.dtype
-    )  # the largest power of two that divides it
+    block = side & -side or block  # of tiles with a side the largest power of two that divides it
+    edge = _edge(block, max(wide_k, wide_v), Q.dtype)
     sizes = {"D_K": Q.shape[-1], "D_V": V.shape[-1], "WIDE_K": wide_k, "WIDE_V": wide_v, "SIDE": side}
     return {**sizes, "MASKED": mask is not None, "CAUSAL": causal, "BLOCK": edge, "num_stages": 1}
 
