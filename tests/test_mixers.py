@@ -17,6 +17,7 @@ from attnlib.models import costs, gpt, mixer_costs, parts
 from attnlib.models.config import ModelConfig, stored_config
 from attnlib.models.encoder_decoder import EncoderDecoder, encoder_decoder_config
 from attnlib.models.gpt import GPT
+from attnlib.models.start import initialise
 from attnlib.nn.cache import KVCache
 from attnlib.nn.delta_rule import DeltaRule
 from attnlib.nn.masks import window_mask
@@ -40,6 +41,8 @@ KINDS = {
     "delta": {"mixer": "delta", "positions": "none"},
     "plain delta": {"mixer": "delta", "positions": "none", "conv": None, "output_gate": False, "norm": "rms"},
     "delta and full": {"mixer": ("delta", "delta", "delta", "full"), **ROTARY},
+    "state space": {"mixer": "state space", "positions": "none"},
+    "state space and full": {"mixer": ("state space", "full"), "conv": None, "bias": False, "norm": "rms", **ROTARY},
     "window and full": {"mixer": ("window", "full"), "window": WINDOW, "n_kv_heads": 1, **ROTARY},
     "one of each": {"mixer": ("window", "linear", "delta", "full"), "window": WINDOW, "score_bias": "alibi",
                     "positions": "none", "bias": False, "qk_norm": True},
@@ -374,7 +377,7 @@ def counted(work):
     ],  # with its own mask of a rectangle it cannot count
 )
 def test_the_multiplications_are_those_that_pytorch_counts(kind, n, read):
-    """It counts products of matrices; a triangular system and an outer product are none."""
+    """It counts products of matrices; a triangular system, an outer product and a scan are none."""
     model = made(kind).float()
     caches, d_k = model.new_kv_cache(), D // HEADS
     if read:
@@ -383,8 +386,20 @@ def test_the_multiplications_are_those_that_pytorch_counts(kind, n, read):
     deltas = model.config.mixers.count("delta")
     chunk = min(n, mixer_costs.CHUNK)
     left_out = states * D * d_k if n == 1 else deltas * D * -(-n // chunk) * mixer_costs.solved(chunk, 2)
+    spaces = model.config.mixers.count("state space")
+    channels, width = spaces * mixer_costs.EXPAND * D, model.config.conv or 1
+    left_out += n * channels * mixer_costs.D_STATE * (3 if n == 1 else 5)  # all but what is read
+    left_out -= channels * (n + width - 1) * width  # PyTorch counts a short convolution, we do not
     found = counted(lambda: model(tokens(n), caches)) / B
     assert found == costs.multiplications(model.config, n, read) - left_out
+
+
+def test_a_state_space_begins_with_its_own_steps_after_all_maps_were_drawn():
+    model = GPT(config("state space"))
+    initialise(model)
+    steps = torch.cat([nn.functional.softplus(block.state.scan.W_step.bias) for block in model.blocks])
+    assert 0.0009 < steps.min() < 0.01 < steps.max() < 0.11
+    assert all(torch.equal(block.state.scan.A_log[0], torch.arange(1.0, 17).log()) for block in model.blocks)
 
 
 def test_a_state_has_four_bytes_a_number_in_half_precision_too():

@@ -122,7 +122,9 @@ def article(site: Path, page: Page, pages: list[Page], address: str) -> Tag:
         element.decompose()
     for fold in text.find_all("details"):
         fold["open"] = ""
-    for link in text.select('a[aria-hidden="true"]'):  # says what the link beside it says, and has no tag in a PDF
+    for link in text.select(
+        'a[aria-hidden="true"]'
+    ):  # says what the link beside it says, and has no tag in a PDF
         link.unwrap()
     for heading in text.find_all(HEADINGS) if page.part else ():
         heading.name = f"h{int(heading.name[1]) + 1}"

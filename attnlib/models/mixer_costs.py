@@ -146,6 +146,40 @@ def solved(c: int, columns: int) -> int:
     return columns * c * (c - 1) // 2
 
 
+# State spaces, as `attnlib.nn.state_space.StateSpace` has them: twice the width, and 16 numbers for each channel.
+
+EXPAND, D_STATE = 2, 16
+
+
+def space_sizes(config: Any) -> tuple[int, int, int]:
+    """Channels, the rank of the map to their steps, and the tokens that the convolution sees."""
+    return EXPAND * config.d_model, math.ceil(config.d_model / 16), config.conv or 1
+
+
+def space_maps(config: Any) -> int:
+    d, rank, _ = space_sizes(config)
+    return 3 * config.d_model * d + 2 * d * (D_STATE + rank)
+
+
+def space_other(config: Any) -> int:
+    d, _, width = space_sizes(config)
+    biases = 2 * d + config.d_model if config.bias else 0
+    of_channels = D_STATE + width + 3  # A, the filter and its bias, the bias of the step, and `skip`
+    return biases + d * of_channels + norm_numbers(config, d // config.n_heads)
+
+
+def space_kept(config: Any) -> Kept:
+    """The state of each channel, and its last tokens, which the next convolution sees."""
+    d, _, width = space_sizes(config)
+    return Kept(at_most=0, state=d * (D_STATE + width - 1))
+
+
+def space_multiplied(config: Any, n: int, read: int) -> int:
+    """For each number of a state: its decay, what is written, what is kept and what is read. A parallel scan computes
+    what is kept in three products."""
+    return n * space_sizes(config)[0] * D_STATE * (4 if n == 1 else 6)
+
+
 def full(config: Any) -> Kept:
     return Kept(a_token=2 * head_widths(config)[1])
 
@@ -175,5 +209,6 @@ COSTS: dict[str, Costs] = {
         state_kept,
         delta_multiplied,
     ),
+    "state space": Costs(space_maps, space_other, space_kept, space_multiplied),
     "none": Costs(lambda config: 0, lambda config: 0, lambda config: Kept(), lambda config, n, read: 0),
 }

@@ -26,6 +26,7 @@ from attnlib.nn.positional import (
     SinusoidalPositions,
 )
 from attnlib.nn.relative import Alibi, OffsetBias, clipped, t5_buckets
+from attnlib.nn.state_space import StateSpace
 from attnlib.nn.transformer import ACTIVATIONS, Block, FeedForward
 
 if TYPE_CHECKING:
@@ -200,6 +201,7 @@ MIXERS: dict[str, Part] = {
     "window": lambda config: {"attention": attention(config, config.causal, config.window)},
     "linear": partial(written, layer=LinearAttention, feature_map="none", normalised=False),
     "delta": partial(written, layer=DeltaRule),
+    "state space": lambda config: with_state(config, StateSpace, width=config.conv or 1),
     "latent": lambda config: {"attention": latent(config)},
     "none": lambda config: {},
 }

@@ -117,11 +117,13 @@ class SelectiveScan(nn.Module):
         self.W_B, self.W_C = nn.Linear(d, d_state, bias=False), nn.Linear(d, d_state, bias=False)
         self.W_low, self.W_step = nn.Linear(d, step_rank, bias=False), nn.Linear(step_rank, d)
         self.A_log = nn.Parameter(torch.arange(1.0, d_state + 1).log().repeat(d, 1))
-        with torch.no_grad():
-            steps = _first_steps(d)
-            self.W_step.bias.copy_(
-                steps + torch.log(-torch.expm1(-steps))
-            )  # softplus makes it the step again
+        self.begin()
+
+    @torch.no_grad()
+    def begin(self) -> None:
+        """The steps with which a training begins."""
+        steps = _first_steps(len(self.W_step.bias))
+        self.W_step.bias.copy_(steps + torch.log(-torch.expm1(-steps)))  # softplus makes it the step again
 
     @checked
     def forward(

@@ -3,9 +3,10 @@
 repair · ★★ · 9 min · 06-efficient-attention/4-the-mix
 
 A model has generated tokens and takes back the last m of them. Keys K (n, d_k) and values V (n, d_v) of all n tokens
-are kept. A state layer multiplies its state by a at each token, then adds the outer product of key and value. S is its
-state after the first `at` tokens, which was saved, and at is at most n - m. Return two rows, what the query q gives
-after the tokens are taken back: of softmax attention (scores k q, not scaled) and of the state. Repair both faults.
+are kept. At each token a state layer multiplies its state by the decay a, then adds the outer product of key and value.
+S is the state that was saved after the first `at` tokens, at <= n - m. Return two rows for the query q, after the
+tokens are taken back: what softmax attention gives (scores k q, not scaled), and what the state gives. Repair both
+faults.
 
 1. Which tokens are left? Which of them must the softmax see, and which must the state contain?
 2. The first n - m tokens are left. Take m = 0: is there a fault left?
