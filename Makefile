@@ -140,8 +140,9 @@ sample: $(COLAB)
 	@echo "== notebooks on Colab's packages: three, and those that changed"
 	@$(PYTEST) -n 2 --dist load -m colab tests/test_colab.py
 
-gpu: $(READY) ## measure on a GPU and store attnlib/data/results/gpu.json; without one it says so and stores nothing
+gpu: $(READY) ## measure on a GPU and store gpu.json and gpu-tiles.json in attnlib/data/results; without one it says so and stores nothing
 	@$(PY) benchmarks/gpu.py
+	@$(PY) -m benchmarks.gpu_tiles
 
 shots: book ## take the pictures of the page how-to-use again, where the pages have changed
 	@$(PY) tools/shots.py
@@ -180,7 +181,7 @@ lighthouse: $(READY) book ## let Lighthouse judge every page; it is fetched by n
 	@$(PY) tools/lighthouse.py
 
 bench: $(READY) ## measure time and memory beside the peers and store the results (some minutes, on a quiet machine)
-	@for script in benchmarks/multihead_*.py benchmarks/tokenizer.py benchmarks/generation.py benchmarks/training_step.py benchmarks/guess_and_check.py; do \
+	@for script in benchmarks/multihead_*.py benchmarks/tokenizer.py benchmarks/generation.py benchmarks/training_step.py benchmarks/guess_and_check.py benchmarks/block_sparse.py; do \
 	  echo "== $$script"; module=$${script%.py}; $(PY) -m "$${module//\//.}"; done
 
 address: $(BOOK) ## after editing publish.toml: set the book's address and repository everywhere

@@ -1,19 +1,26 @@
 """The benchmarks measure what they say: all in turn, ratios within a round, and the stored ones name their peers."""
 
 import itertools
+import json
 import math
+import sys
 
 import pytest
 import torch
+from torch.nn.attention.flex_attention import flex_attention
 
 from attnlib.data.bpe.alphabet import spelled
 from attnlib.data.bpe.training import count_words
 from attnlib.data.results import load_result
 from attnlib.nn.cache import KVCache
 from attnlib.nn.multihead import MultiHeadAttention
+from attnlib.nn.patterns import dense_mask
+from attnlib.train.device import PRETENDED
 from benchmarks import (
+    block_sparse,
     further_chapter,
     generation,
+    gpu_tiles,
     linear_attention,
     multihead_small,
     one_token,
@@ -263,3 +270,63 @@ def test_a_cache_of_random_numbers_is_one_that_has_read_a_text(monkeypatch):
     model = one_token.config(one_token.pattern(1))
     assert one_token.bytes_of(caches) == one_token.cache_bytes(model, 300, bytes_each=4)
     assert work().shape == (1, model.vocab) and model.mixers == ("delta", "delta", "delta", "full")
+
+
+def test_the_time_of_a_pattern_follows_its_tiles_and_the_memory_the_length():
+    stored = load_result("block-sparse")
+    assert min(map(int, stored["tiles"])) == 4096
+    for n, programs in stored["microseconds"].items():
+        counts, ms = stored["tiles"][n], stored["milliseconds"][n]
+        for program, fitted in programs.items():
+            assert fitted == block_sparse.fits(ms, counts, program)
+            assert fitted["tiles"]["r2"] > 0.98, (n, program)
+            assert ms[f"{program}, window n/16"] < ms[f"{program}, causal"] / 3
+            assert ms[f"{program}, strided"] > ms[f"{program}, causal"]  # as many tiles, all of them partial
+        assert ms["fused, mask of window n/16"] > ms["fused, all pairs"] > ms["fused, causal"]
+    peaks = stored["peak_bytes"]
+    assert all(stored["exponent"][kind] == block_sparse.exponent(peaks[kind]) for kind in peaks)
+    assert all(stored["exponent"][kind] < 1.1 for kind in peaks if "window" in kind)
+    assert stored["exponent"]["mask of all pairs"] > 1.8
+
+
+@torch.no_grad()
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+def test_what_leaves_tiles_out_is_the_same_function():
+    """FlexAttention as it is without a compiler, which takes half a minute: the same rule and the same lists."""
+    work, counts = block_sparse.contestants(512, flex_attention)
+    Q, K, V = block_sparse.inputs(512)
+    for name, numbers in block_sparse.settings(512).items():
+        mask = dense_mask(block_sparse.pattern(*numbers), 512)
+        exact = torch.nn.functional.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
+        for program in block_sparse.PROGRAMS:
+            assert torch.allclose(work[f"{program}, {name}"](), exact, atol=1e-5), (program, name)
+    assert counts["causal"] == {"full": 6, "partial": 4} and counts["strided"]["full"] == 0
+    assert torch.allclose(work["fused, causal"](), work["attnlib, causal"](), atol=1e-5)
+
+
+def test_a_fit_finds_the_line_and_says_how_well_it_fits():
+    (a, b), r2 = block_sparse.fit([[1.0, 2.0, 3.0]], [5.0, 7.0, 9.0])
+    assert (a, b) == (3.0, 2.0) and abs(r2 - 1) < 1e-12
+    assert block_sparse.fit([[1.0, 2.0, 3.0, 4.0]], [1.0, -1.0, 1.0, -1.0])[1] < 0.3
+
+
+def test_what_a_gpu_would_measure_runs_without_one(tmp_path, monkeypatch):
+    """On the CPU in its place: each pattern against the reference, and a time for each pattern and each fused form."""
+    monkeypatch.setattr(gpu_tiles, "HEADS", 1)
+    file = gpu_tiles.measure(tmp_path, PRETENDED, n=256, rounds=1, kinds=("float32",))
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert [row["pattern"] for row in found["errors"]] == list(gpu_tiles.CHECKED)
+    assert all(row["within"] for row in found["errors"])
+    for part in ("forward", "forward and backward"):
+        assert set(found[part]["milliseconds"]) == {
+            *found[part]["tiles"],
+            "fused, all pairs",
+            "fused, causal",
+        }
+        assert found[part]["tiles"]["all pairs"] == {"full": 4, "partial": 0}
+
+
+def test_without_a_gpu_nothing_is_measured(monkeypatch, capsys):
+    monkeypatch.setenv("ATTNLIB_DEVICE", "cpu")
+    monkeypatch.setattr(sys, "argv", ["gpu_tiles"])
+    assert gpu_tiles.main() == 0 and capsys.readouterr().out.strip() == gpu_tiles.NONE

@@ -3,7 +3,8 @@
 The book derives it in eq-tile, eq-tile-join and eq-tile-backward (Chapter 3). Memory grows with n on every device and
 for every mask. The forward and the backward are one operator each, which `torch.compile` calls as it is: it would
 otherwise find the same scores in both and keep those of all tiles. On a GPU with Triton the operators run
-`attnlib.nn.flash_triton`, elsewhere, and for the `tiles` of a pattern (Chapter 6), they are loops in PyTorch.
+`attnlib.nn.flash_triton`, elsewhere they are loops in PyTorch. Of the `tiles` of a pattern (Chapter 6) both leave the
+empty ones out.
 
 `fused_attention` calls PyTorch's own program, which is faster, and stores all weights for some arguments.
 """
@@ -135,13 +136,13 @@ def _backward_in_tiles(
 # ---- The two operators ----------------------------------------------------------------------------------------------
 
 
-def _on_a_gpu(Q: Tensor, V: Tensor, number: Tensor | None = None) -> ModuleType | None:
-    """The module with the Triton programs if they can be used for these tensors."""
-    if not Q.is_cuda or number is not None:
+def _on_a_gpu(Q: Tensor, V: Tensor, masks: Tensor | None = None) -> ModuleType | None:
+    """The module with the Triton programs if they can be used for these tensors and for tiles with these masks."""
+    if not Q.is_cuda:
         return None
     from attnlib.nn import flash_triton  # here, because it loads Triton
 
-    return flash_triton if flash_triton._usable(Q, V) else None
+    return flash_triton if flash_triton._usable(Q, V, masks) else None
 
 
 @torch.library.custom_op("attnlib::flash_forward", mutates_args=())
@@ -155,10 +156,10 @@ def _forward(
     number: Tensor | None = None,
     masks: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    triton = _on_a_gpu(Q, V, number)
+    triton = _on_a_gpu(Q, V, masks)
     with torch.autocast(Q.device.type, enabled=False):
         if triton is not None:
-            return triton._forward(Q, K, V, mask, causal, block)
+            return triton._forward(Q, K, V, mask, causal, block, number, masks)
         return _forward_in_tiles(Q, K, V, mask, causal, block, number, masks)
 
 
@@ -176,10 +177,10 @@ def _backward(
     number: Tensor | None = None,
     masks: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    triton = _on_a_gpu(Q, V, number)
+    triton = _on_a_gpu(Q, V, masks)
     with torch.autocast(Q.device.type, enabled=False):
         if triton is not None:
-            return triton._backward(dO, Q, K, V, O, lam, mask, causal, block)
+            return triton._backward(dO, Q, K, V, O, lam, mask, causal, block, number, masks)
         return _backward_in_tiles(dO, Q, K, V, O, lam, mask, causal, block, number, masks)
 
 
