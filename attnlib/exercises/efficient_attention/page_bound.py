@@ -3,9 +3,10 @@
 write · ★★ · 10 min · 06-efficient-attention/5-chosen-keys
 
 A cache of n keys is kept in pages of c keys; n is a multiple of c. Q is (m, d), K is (n, d). For each page compute two
-vectors: the smallest and the largest value of each coordinate among its keys. From these two vectors and the query,
-without the keys themselves, compute the smallest upper bound on the products of the query with the page's keys that
-holds for every page with these two vectors. Return these bounds for each query and page, (m, n / c).
+vectors: the smallest and the largest value of each coordinate among its keys. With these two vectors and the query,
+but without the keys themselves, compute an upper bound for the products of the query with the page's keys: the
+smallest one that is right for every page with these two vectors. Return these bounds for each query and page, (m, n /
+c).
 
 1. Which value of one coordinate makes its term largest, if the query is positive there? And if it is negative?
 2. Choose for each coordinate on its own; then sum.
