@@ -1,11 +1,11 @@
-"""Shorter keys without a leak
+"""Fewer keys without a leak
 
 write · ★★ · 12 min · 06-efficient-attention/6-random-features-and-low-rank
 
-A causal form of shorter keys. The n tokens are cut into blocks of C, and n is a multiple of C. Query t attends to the
-single tokens of its own block up to itself, and to one key for each earlier block: the mean of the block's keys, with
-the mean of its values. All of these share one softmax, and scores are divided by the root of d. Return O (n, d_v) for
-Q and K (n, d) and V (n, d_v).
+The n tokens are cut into blocks of C, and n is a multiple of C. Query t attends to the single tokens of its own block
+up to itself, and to one key for each earlier block: the mean of the block's keys, with the mean of its values. All of
+these share one softmax, a block counts as one key (an estimate of softmax attention would add log C to its score), and
+scores are divided by the root of d. Return O (n, d_v) for Q and K (n, d) and V (n, d_v).
 
 1. Which blocks are complete before token t comes?
 2. Means of blocks: cut the rows into n / C groups of C neighbours.
