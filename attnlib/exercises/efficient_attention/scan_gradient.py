@@ -22,7 +22,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def scan_gradients(a, x, G):
-    """Two arrays (n, d): the gradients with respect to a and to x, from G, the partial derivatives by the states."""
+    """Two arrays (n, d): the gradients with respect to a and to x, from G, those with respect to the states."""
     before, dx = np.zeros_like(x), G.copy()
     for t in range(1, len(x)):
         before[t] = a[t - 1] * before[t - 1] + x[t - 1]
