@@ -3,13 +3,15 @@
 Selective copying: 4 symbols stand at random positions among 12 tokens of noise, and 4 calls after them are to repeat
 them in order. Three models of two blocks differ in what mixes the positions: a state space with fixed maps (S4D), one
 whose step and maps come from the token (Mamba), and softmax attention with rotary positions. Measured are right answers
-on texts as in training, and on texts with two and four times as many tokens before the calls.
+on texts as in training, and on texts with two and four times as many tokens before the calls; of Mamba also the steps
+that it takes at noise and at symbols.
 """
 
 from functools import partial
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from _runner import Experiment, main
 from torch import Tensor, nn
 
@@ -17,6 +19,7 @@ from attnlib.data.selective import selective_copy
 from attnlib.nn.block import BlockStack
 from attnlib.nn.multihead import MultiHeadAttention
 from attnlib.nn.positional import Rotary
+from attnlib.nn.selective_scan import SelectiveScan
 from attnlib.nn.state_space import StateSpace
 from attnlib.nn.transformer import Block, FeedForward
 from attnlib.shapes import Float, Int
@@ -52,6 +55,25 @@ class Model(nn.Module):
         return self.scores(self.norm(self.blocks(self.embed(tokens))))
 
 
+def steps_taken(model: Model, size: int) -> list[dict[str, float]]:
+    """The mean step of each selective block, over its channels, at tokens of noise and at symbols."""
+    tokens = torch.from_numpy(selective_copy(size, LENGTH, DATA, SYMBOLS, seed=TEST_SEED).source)
+    kinds, found = {"noise": tokens == SYMBOLS, "symbols": tokens < SYMBOLS}, []
+
+    def note(_map: nn.Module, _token: Any, before_softplus: Tensor) -> None:
+        steps = F.softplus(before_softplus).mean(dim=-1)
+        found.append({kind: round(float(steps[here].mean()), 5) for kind, here in kinds.items()})
+
+    hooks = [
+        one.W_step.register_forward_hook(note) for one in model.modules() if isinstance(one, SelectiveScan)
+    ]
+    with torch.no_grad():
+        model(tokens)
+    for hook in hooks:
+        hook.remove()
+    return found
+
+
 def trial(seed: int, steps: int, lr: float, *, mixer: str, size: int = SIZE) -> dict[str, Any]:
     """Train one model; right answers on other texts, and on longer ones."""
     torch.manual_seed(seed)
@@ -72,7 +94,7 @@ def trial(seed: int, steps: int, lr: float, *, mixer: str, size: int = SIZE) -> 
         "twice as long": right(2),
         "four times as long": right(4),
         "parameters": sum(p.numel() for p in model.parameters()),
-    }
+    } | ({"steps": steps_taken(model, size)} if mixer == "selective" else {})
 
 
 EXPERIMENT = Experiment(

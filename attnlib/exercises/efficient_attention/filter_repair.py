@@ -4,8 +4,8 @@ repair · ★★ · 10 min · 06-efficient-attention/7-state-spaces
 
 A state of several numbers follows h' = a h + b x, each number alone, and the output is y = sum of c h. a, b and c are
 arrays (d_state,), and all of a is negative. x (n,) holds one input for each step of length `step`, and each input is
-constant during its step. Return y (n,), read at the end of each step, as the convolution of x with a kernel. The
-function has two faults. Repair both.
+constant during its step. Return y (n,), read at the end of each step, as the convolution of x with a kernel.
+np.expm1(z) is e to the z, minus 1. The function has two faults. Repair both.
 
 1. Give it a single input, 1, and a state of one number. What is y at the end of that step, and what does the code say?
 2. Without an input h follows h' = a h. By which factor does it shrink in one step?

@@ -3,8 +3,9 @@
 write · ★★ · 12 min · 06-efficient-attention/7-state-spaces
 
 States h (n, d) follow h[t] = a[t] h[t - 1] + x[t], each column alone, from a state of zeros; a and x are (n, d). A loss
-depends on all states. G (n, d) is its derivative with respect to each state directly, without the states that follow
-from it. Return da and dx, its gradients with respect to a and to x.
+is computed from all states, as L(h[0], ..., h[n - 1]). G (n, d) holds its partial derivatives: G[t] is that with
+respect to h[t], while the other states are held fixed. Return da and dx, the gradients of the loss with respect to a
+and to x.
 
 1. Through which states does x[t] act on the loss?
 2. h[t] acts directly, and through h[t + 1]. By which factor does it enter h[t + 1]?
@@ -21,7 +22,7 @@ from attnlib.exercises.kit.drawing import drawn
 
 
 def scan_gradients(a, x, G):
-    """Two arrays (n, d): the gradients with respect to a and to x, from G, that with respect to each state directly."""
+    """Two arrays (n, d): the gradients with respect to a and to x, from G, those with respect to the states."""
     before, dx = np.zeros_like(x), G.copy()
     for t in range(1, len(x)):
         before[t] = a[t - 1] * before[t - 1] + x[t - 1]
