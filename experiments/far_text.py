@@ -8,10 +8,12 @@ tokens of its own chunk and of the one before it. What it gets of the chunks bef
     chosen             the tokens of CHOSEN chunks: chosen by the means of keys, by bounds of scores, at random, or by
                        the weight that they really have, which only full attention knows
     chosen, summaries  the tokens of the chosen chunks, and the summaries of the others
+    first and one      the tokens of the first chunk of the text, and of one less that are chosen
     window             instead of all that, the nearest tokens: for each query as many keys as it has in the arms
                        above, scores of chunks included; or these less four, and the first four tokens of the text
 
-Each arm is measured with this in the first two layers, in the last two and in all four; the others stay full.
+Each arm is measured with this in the first two layers, in the last two and in all four; the others stay full. Stored
+beside it: for each layer and head how often each rule chooses the first chunk, with full attention.
 """
 
 import itertools
@@ -63,6 +65,18 @@ def at_random(Q: Tensor, K: Tensor) -> Tensor:
     return torch.rand(*Q.shape[:-1], N // CHUNK)
 
 
+def always_first(rule: Rule) -> Rule:
+    def scores(Q: Tensor, K: Tensor) -> Tensor:
+        return rule(Q, K).masked_fill(PIECES == 0, math.inf)
+
+    return scores
+
+
+def chosen(rule: Rule, Q: Tensor, K: Tensor) -> Tensor:
+    """True for the chunks that a rule chooses, for each query CHOSEN of those far from it."""
+    return top_k_mask(torch.where(FAR, rule(Q, K), -math.inf), CHOSEN) & FAR
+
+
 def far(rule: Rule | None = None, summaries: bool = False, counts_as: float = CHUNK) -> Attention:
     """Near tokens, the tokens of the chunks that a rule chooses, and summaries of the other chunks before them."""
 
@@ -70,7 +84,7 @@ def far(rule: Rule | None = None, summaries: bool = False, counts_as: float = CH
         S_far = by_means(Q, K) + math.log(counts_as)
         best = torch.zeros_like(S_far, dtype=torch.bool)
         if rule is not None:
-            best = top_k_mask(torch.where(FAR, rule(Q, K), -math.inf), CHOSEN) & FAR
+            best = chosen(rule, Q, K)
         tokens = NEAR_BY | best.repeat_interleave(CHUNK, dim=-1)
         rest = FAR & ~best if summaries else torch.zeros_like(best)
         S = torch.cat([scaled_dot_scores(Q, K), S_far], dim=-1)
@@ -92,6 +106,24 @@ def spread(model: GPT, rows: Tensor) -> list[float]:
         model(rows[:20, :-1])
     P = [seen[f"blocks.{l}.attention.P"][:, :, COUNTED:].double() for l in range(CONFIG.n_layers)]
     return [round(one.log().mul(one).nan_to_num().sum(dim=-1).neg().exp().mean().item(), 1) for one in P]
+
+
+RULES = {"means": by_means, "bounds": by_bounds, "weight": by_weight}
+
+
+def first_chunk(model: GPT, rows: Tensor) -> dict[str, list[list[float]]]:
+    """For each rule, layer and head the share of queries whose chosen chunks include the first one of the text."""
+    found: dict[str, list[list[float]]] = {name: [] for name in RULES}
+
+    def one_layer(Q: Tensor, K: Tensor, V: Tensor, *_: object) -> Tensor:
+        for name, rule in RULES.items():
+            share = chosen(rule, Q, K)[:, :, COUNTED:, 0].double().mean(dim=(0, 2))
+            found[name].append([round(one, 3) for one in share.tolist()])
+        return scaled_dot_product_attention(Q, K, V, PAST)
+
+    with torch.inference_mode(), patch("attnlib.nn.multihead.fused_attention", one_layer):
+        model(rows[:20, :-1])
+    return found
 
 
 def main() -> None:
@@ -128,6 +160,9 @@ def main() -> None:
             "chosen at random, summaries": far(at_random, summaries=True),
             "window": window(more),
             "window and the first four": window(more, SINKS),
+            "first and one by means": far(always_first(by_means)),
+            "first and one by bounds": far(always_first(by_bounds)),
+            "first and one by weight": far(always_first(by_weight)),
         },
     }
     found: dict[str, dict[str, dict[str, float]]] = {}
@@ -153,10 +188,11 @@ def main() -> None:
             name: keys[COUNTED:].double().mean().item() for name, keys in {"few": few, "more": more}.items()
         },
         "spread": spread(model, rows),
+        "first chunk chosen": first_chunk(model, rows),
         "near keys": NEAR_BY[COUNTED:].sum(dim=-1).double().mean().item(),
         "bits_per_byte": found,
     }
-    print({key: data[key] for key in ("full attention", "keys", "near keys", "spread")})
+    print({key: data[key] for key in ("full attention", "keys", "near keys", "spread", "first chunk chosen")})
     seconds = time.process_time() - began
     save_result("far-text", data, seeds=[SEED], command="python experiments/far_text.py", seconds=seconds)
 
