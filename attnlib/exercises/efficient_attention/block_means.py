@@ -111,7 +111,7 @@ MISTAKES = (
     Mistake("sums of blocks", "A block's key and value are means, not sums.",
         lambda Q, K, V, C: dense(Q, K, V, C, mean=np.sum), {"[K_means": "[C * K_means"}, {"[V_means": "[C * V_means"}),
     Mistake("one mean of all earlier blocks", "Each earlier block has a key of its own.",
-        {f"{X}_means[:b]": f"{X}[: b * C].mean(axis=0)[None][:b]" for X in "KV"}),
+        {f"{X}_means[:b]": f"{X}[: b * C].sum(axis=0)[None][:b] / max(b * C, 1)" for X in "KV"}),
     Mistake("the scores of means are not divided", "All scores are divided by the root of d, also those of means.",
         {"[K_means": "[np.sqrt(d) * K_means"}),
     Mistake("no other tokens of its block", "A query attends to all tokens of its own block up to itself.",
