@@ -293,6 +293,20 @@ def test_the_smallest_failing_case_is_shown_and_can_be_run_again():
     assert (graded(lambda x: 2 * x + (x.ndim == 2)).case[0] != 0).all()
 
 
+def kept(pattern, which, x):
+    """How many of these words there are, and which numbers."""
+    return len(pattern) + x[which]
+
+
+def test_a_few_words_or_indices_of_a_case_are_shown():
+    words = {"two": (("a", "b"), [0, 2], np.arange(3.0)), "three": (("a", "b", "c"), [1], np.arange(9.0))}
+    counted = CodeExercise(
+        **{**vars_of(PLANTED), "solution": kept, "mistakes": (), "variants": (), "cases": lambda rng: words}
+    )
+    found = graded(lambda pattern, which, x: x[which], counted).message
+    assert "(pattern = ('a', 'b'), which = [0, 2], x (3,))" in found and "counts as zero" not in found
+
+
 def test_an_error_shows_the_learners_own_lines_only():
     def helper(S):
         return np.linalg.inv(S)
@@ -556,6 +570,11 @@ def test_a_prediction_is_compared_and_never_shown():
     assert "is no number" in check("foundations.predict-scale", "eight").message
     assert "not a function" in check("foundations.predict-scale", right).message
     assert "one number" not in check("foundations.predict-scale", [1, 2]).message.split("Put")[0]
+
+
+def test_a_whole_number_is_repeated_in_all_its_digits():
+    tokens = answer_exercise(lambda: 65_536, kind="predict", within=0.5)
+    assert "is 16384." in interface.graded(tokens, 16384.0).message
 
 
 def test_a_share_that_comes_in_per_cent_is_told():

@@ -220,6 +220,37 @@ def test_what_is_no_array_in_other_cases_has_no_leading_axes():
     assert found.named == ()
 
 
+def from_a_start(x, start):
+    """The sum of each row from a start on."""
+    return x[:, start:].sum(axis=-1)
+
+
+def over_what_is_seen(S, mask):
+    """A softmax over what a mask leaves."""
+    E = np.exp(np.where(mask, S, -np.inf))
+    return E / E.sum(axis=-1, keepdims=True)
+
+
+def test_a_number_is_no_condition():
+    def cases(rng):
+        return {"the third": (rng.random((2, 5)), 2), "the first": (rng.random((3, 4)), 0)}
+
+    found = interface.graded(planted(from_a_start, cases), lambda x, start: x[:, start + 1 :].sum(axis=1))
+    assert found.named == ("one more than `start`",)
+
+
+def test_a_number_that_is_nearly_zero_is_not_named_beside_zero():
+    def cases(rng):
+        return {f"{n} keys": (rng.random((2, n)), np.tri(2, n, dtype=bool)) for n in (3, 4)}
+
+    def answer(S, mask):
+        E = np.exp(np.where(mask, S, 0.0))
+        return E / E.sum(axis=-1, keepdims=True)
+
+    found = interface.graded(planted(over_what_is_seen, cases), answer)
+    assert found.named == ("0 in hidden entries",)
+
+
 WRITTEN = (
     Mistake("the mean", "The mean of each row was taken.", {".sum(": ".mean("}),
     Mistake("a row in base 3", "A row is no number in base 3.", lambda x: x @ 3.0 ** np.arange(x.shape[-1])),

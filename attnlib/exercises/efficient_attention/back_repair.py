@@ -69,12 +69,24 @@ GIVEN = ("the state keeps what was taken back", "the oldest tokens are dropped")
 VARIANTS = (at_once, with_copies)
 MISTAKES = (
     Mistake("the state keeps what was taken back", "The state has to end with the last token that is left.", REPLAY),
-    Mistake("the oldest tokens are dropped", "The last m rows are taken back, not the first ones.", OLDEST),
+    Mistake("the oldest tokens are dropped", "The last m rows are taken back, not the first ones.", OLDEST,
+        OLDEST | {"range(at, left)": "range(at + m, len(K))"}, {"range(at, left)": "range(at + m, len(K))"}),
     Mistake("written twice", "The first tokens are in the saved state already: begin with token number at.",
-        {"range(at, left)": "range(left)"}),
+        {"range(at, left)": "range(left)"}, {"range(at, left)": "range(len(K))"}),
     Mistake("the saved state, as it is", "Tokens after the saved state that are left have to be written again.",
         {"range(at, left)": "range(0)"}),
     Mistake("no decay", "The state is multiplied by a at each token that is written again.", {"a * S + ": "S + "}),
     Mistake("the softmax sees what was taken back", "Drop the last m rows of keys and values.",
         {"K[:left], V[:left]": "K, V"}),
+    Mistake("nothing is left for m = 0", "A part that ends at -0 is empty, so nothing is left where nothing is taken "
+        "back. Count from the beginning.", {"K[:left], V[:left]": "K[:-m], V[:-m]"}),
+    Mistake("the softmax sees a part of the tokens", "All tokens that are left have keys and values, before and after "
+        "the saved state.", {"K[:left], V[:left]": "K[at:left], V[at:left]"}, {"K[:left], V[:left]": "K[:at], V[:at]"}),
+    Mistake("subtracted without the decay", "What was taken back has decayed meanwhile, and so has all that was there "
+        "before it. Begin with the saved state.",
+        REPLAY | {"    keys,": "    for t in range(left, len(K)):\n        S = S - np.outer(K[t], V[t])\n    keys,"}),
+    Mistake("the decay meets the new pair", "The state decays first. Then the new product is added.",
+        {"a * S + np.outer(K[t], V[t])": "a * (S + np.outer(K[t], V[t]))"}),
+    Mistake("m tokens are written again", "m tokens are taken back. All others after the saved state are written "
+        "again.", {"range(at, left)": "range(at, at + m)"}),
 )  # fmt: skip

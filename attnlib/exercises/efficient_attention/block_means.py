@@ -49,13 +49,14 @@ def dense(Q, K, V, C, itself=1, mean=np.mean, more=0.0):
     return E / E.sum(axis=1, keepdims=True) @ values
 
 
-def two_softmaxes(Q, K, V, C):
+def two_softmaxes(Q, K, V, C, averaged=False):
     O = []
     for t in range(len(Q)):
         b = t // C
         parts = [(X.reshape(-1, C, X.shape[1]).mean(axis=1)[:b], X[b * C : t + 1]) for X in (K, V)]
         E = [np.exp(keys @ Q[t] / np.sqrt(Q.shape[1])) for keys in parts[0]]
-        O.append(sum(e @ values / e.sum() for e, values in zip(E, parts[1], strict=True) if len(e)))
+        rows = [e @ values / e.sum() for e, values in zip(E, parts[1], strict=True) if len(e)]
+        O.append(np.mean(rows, axis=0) if averaged else sum(rows))
     return np.array(O)
 
 
@@ -77,6 +78,7 @@ def cases(rng):
 
     return {
         "two blocks of two": one(4, 3, 2, 2),
+        "three blocks of two": one(6, 2, 3, 2),
         "three blocks of three": one(9, 2, 4, 3),
         "two blocks of four": one(8, 4, 3, 4),
         "one block": one(3, 2, 2, 3),
@@ -100,11 +102,18 @@ MISTAKES = (
     Mistake("single tokens of earlier blocks, too", "An earlier block is one key: its single tokens are left out.",
         {"K[b * C : t + 1]": "K[: t + 1]", "V[b * C : t + 1]": "V[: t + 1]"}),
     Mistake("no means", "The mean of each earlier block is a key, too.", {"[:b]": "[:0]"}),
-    Mistake("two softmaxes", "Means and single tokens share one softmax: one sum over all of them.", two_softmaxes),
+    Mistake("two softmaxes", "Means and single tokens share one softmax: one sum over all of them.", two_softmaxes,
+        lambda Q, K, V, C: two_softmaxes(Q, K, V, C, averaged=True)),
     Mistake("a query does not attend to itself", "Its own token is one of those up to itself.",
         lambda Q, K, V, C: np.vstack([V[:1], dense(Q, K, V, C, itself=0)[1:]])),
     Mistake("a mean counts as C keys", "Each mean is one key among the others: its score gets nothing more.",
         lambda Q, K, V, C: dense(Q, K, V, C, more=np.log(C))),
     Mistake("sums of blocks", "A block's key and value are means, not sums.",
-        lambda Q, K, V, C: dense(Q, K, V, C, mean=np.sum)),
+        lambda Q, K, V, C: dense(Q, K, V, C, mean=np.sum), {"[K_means": "[C * K_means"}, {"[V_means": "[C * V_means"}),
+    Mistake("one mean of all earlier blocks", "Each earlier block has a key of its own.",
+        {f"{X}_means[:b]": f"{X}[: b * C].sum(axis=0)[None][:b] / max(b * C, 1)" for X in "KV"}),
+    Mistake("the scores of means are not divided", "All scores are divided by the root of d, also those of means.",
+        {"[K_means": "[np.sqrt(d) * K_means"}),
+    Mistake("no other tokens of its block", "A query attends to all tokens of its own block up to itself.",
+        {"b * C : t + 1": "t : t + 1"}),
 )  # fmt: skip

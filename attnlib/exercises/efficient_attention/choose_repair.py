@@ -65,21 +65,35 @@ def cases(rng):
 
 
 BEFORE = {"    I = np.where(past, I, -np.inf)\n": ""}
+BY_KEYS = {'axis=1, kind="stable")[:, :k]': 'axis=0, kind="stable")[:k]', "True, axis=1": "True, axis=0"}
+HIDDEN = "S = np.where(chosen & past, S, -np.inf)"
 GIVEN = ("later keys take part in the choice", "the weights do not sum to one")
 VARIANTS = (token_by_token, by_a_threshold)
 MISTAKES = (
     Mistake("later keys take part in the choice", "A later key uses up one of the k, and is hidden afterwards. Hide it "
-        "before the choice.", BEFORE),
+        "before the choice.", BEFORE,
+        BEFORE | {"E / E.sum(axis=1, keepdims=True)": "np.nan_to_num(E / E.sum(axis=1, keepdims=True))"}),
     Mistake("the weights do not sum to one", "The softmax runs over keys that were not chosen. Leave those out "
         "before it.",
         {"S = np.where(chosen & past, S, -np.inf)\n    E = np.exp(S - S.max(axis=1, keepdims=True))\n"
          "    return E / E.sum(axis=1, keepdims=True) @ V":
          "E = np.exp(S - S.max(axis=1, keepdims=True))\n    P = E / E.sum(axis=1, keepdims=True)\n"
-         "    return (P * (chosen & past)) @ V"}),
+         "    return (P * (chosen & past)) @ V"}, {HIDDEN: "S = np.where(past, S, -np.inf)", " @ V": " * chosen @ V"}),
     Mistake("later keys are attended to", "A query may attend to itself and to the tokens before it only.",
-        {"    I = np.where(past, I, -np.inf)\n": "", "chosen & past": "chosen"}),
+        {"    I = np.where(past, I, -np.inf)\n": "", "chosen & past": "chosen"},
+        {"chosen & past": "chosen"}),
+    Mistake("later keys have the index score 0", "0 is larger than a negative score, so a later key can still use up "
+        "one of the k.", {"np.where(past, I, -np.inf)": "I * past"}),
+    Mistake("a token does not attend to itself", "Itself and the tokens before it take part in the choice.",
+        {"past = np.tri(len(I), dtype=bool)": "past = np.tri(len(I), k=-1, dtype=bool) | (np.arange(len(I)) == 0)"}),
+    Mistake("the token itself is always kept", "The token itself takes part in the choice like those before it.",
+        {"    S = np.where": "    np.fill_diagonal(chosen, True)\n    S = np.where"}),
+    Mistake("the last k keys", "The index scores choose, not the positions.",
+        {"argsort(-I": "argsort(-np.where(past, np.arange(len(I)), -1)"}),
+    Mistake("each key chooses its queries", "A row of I belongs to a query, which chooses among the keys.", BY_KEYS,
+        BY_KEYS | {"    S = np.where": "    np.fill_diagonal(chosen, True)\n    S = np.where"}),
     Mistake("the index scores are the weights", "The indexer only chooses. The weights come from S.",
-        {"S = np.where(chosen & past, S, -np.inf)": "S = np.where(chosen & past, I, -np.inf)"}),
+        {HIDDEN: "S = np.where(chosen & past, I, -np.inf)"}, {HIDDEN: "S = np.where(chosen & past, S + I, -np.inf)"}),
     Mistake("the smallest index scores", "Keep the keys with the largest index scores.",
         {"np.argsort(-I, axis=1": "np.argsort(np.where(past, I, np.inf), axis=1"}),
 )  # fmt: skip

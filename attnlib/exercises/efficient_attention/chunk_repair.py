@@ -69,12 +69,25 @@ VARIANTS = (token_after_token, by_all_scores)
 MISTAKES = (
     Mistake("the chunk is read twice", "The state already contains the chunk when its queries read it, and the sum "
         "adds the chunk once more. Read first, then update.", TWICE),
-    Mistake("the decay meets the new pair", "The last token of a chunk has just been added, so its power of a is 0.",
-        DECAYED),
+    Mistake("the decay meets the new pair", "A product is added after the decay, so for the last token, which has just "
+        "been added, the power of a is 0.", DECAYED, lambda Q, K, V, a, C: a * decayed_chunks(Q, K, V, a, C)),
     Mistake("the old state is read without its first decay", "At the first token of a chunk the state has already "
         "been multiplied by a once.", {"a ** (i + 1)[:, None]": "a ** i[:, None]"}),
-    Mistake("the old state does not decay within the chunk", "Token i of a chunk reads the old state after i + 1 "
-        "decays.", {"a ** (i + 1)[:, None] * (q @ S)": "q @ S"}),
-    Mistake("a chunk decays once", "The state is multiplied by a at every token: C times in a chunk.",
-        {"a**C * S": "a * S"}),
+    Mistake("all tokens of a chunk read the old state alike", "Token i of a chunk reads the old state after i + 1 "
+        "decays.", {"a ** (i + 1)[:, None] * (q @ S)": "q @ S"}, {"a ** (i + 1)[:, None] * (q @ S)": "a**C * (q @ S)"}),
+    Mistake("the state decays too little in a chunk", "The state is multiplied by a at each token: C times in a chunk.",
+        {"a**C * S": "a * S"}, {"a**C * S": "a ** (C - 1) * S"}),
+    Mistake("the powers run the wrong way", "At the end of a chunk its first token has decayed most, and its "
+        "last one least.",
+        {"a ** (C - 1 - i)": "a ** i"}, {"a ** (C - 1 - i)": "a ** (i + 1)"}),
+    Mistake("what a chunk writes does not decay", "Until the end of the chunk a token's product decays at each token "
+        "after it.", {"(a ** (C - 1 - i)[:, None] * k)": "k"}),
+    Mistake("no decay inside a chunk", "A query finds the products of its own chunk decayed, too: once for each token "
+        "since then.", {"np.tril(a ** np.maximum(i[:, None] - i, 0))": "np.tri(C)"}),
+    Mistake("a query does not read its own token", "The query reads the state after its token's product was added.",
+        {"np.maximum(i[:, None] - i, 0))": "np.maximum(i[:, None] - i, 0), -1)"}),
+    Mistake("each chunk begins with an empty state", "The state of the chunks before is carried on.",
+        {"        q, k, v": "        S = np.zeros((K.shape[1], V.shape[1]))\n        q, k, v"}),
+    Mistake("all queries read the state at the end of their chunk", "It contains tokens that come after the query.",
+        {OLD + GAP + NEW: NEW + GAP + "old = q @ S", "old + (q @ k.T * inside) @ v": "old"}),
 )  # fmt: skip

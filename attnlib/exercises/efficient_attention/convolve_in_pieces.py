@@ -50,9 +50,14 @@ def transformed_alone(x, K, size):
     return np.fft.irfft(np.fft.rfft(pieces) * np.fft.rfft(K, size), size).ravel()[: len(x)]
 
 
-def dropped(x, K, size):
-    pieces = [np.convolve(x[i : i + size], K)[: len(x[i : i + size])] for i in range(0, len(x), size)]
-    return np.concatenate(pieces)
+def loosely(x, K, size, room=lambda m, k: m + k - 1, back=True, reach=None):
+    y = np.zeros(len(x) + len(K) + size)
+    for i in range(0, len(x), size):
+        length = room(len(x[i : i + size]), len(K))
+        piece = np.fft.rfft(x[i : i + size], length) * np.fft.rfft(K, length)
+        part = np.fft.irfft(piece, length if back else None)[:reach]
+        y[i : i + len(part)] += part
+    return y[: len(x)]
 
 
 def cases(rng):
@@ -64,6 +69,8 @@ def cases(rng):
         "three pieces, the last one shorter": one(8, 3, 3),
         "a kernel as long as a piece": one(8, 4, 4),
         "one piece": one(5, 3, 5),
+        "a kernel longer than three pieces": one(12, 7, 2),
+        "a long kernel, the last piece shorter": one(13, 5, 3),
     }
 
 
@@ -72,9 +79,19 @@ VARIANTS = (without_pieces, keeping_what_is_left)
 MISTAKES = (
     Mistake("the convolution wraps around", "The end of a piece comes back at its beginning. A transform needs room "
         "for the whole convolution: zeros after the piece.", transformed_alone, {LENGTH: "length = max(size, len(K))"},
-        {LENGTH: "length = size + len(K) - 2"}),
+        {LENGTH: "length = size + len(K) - 2"}, {LENGTH: "length = 2 * size"},
+        lambda x, K, size: loosely(x, K, size, room=lambda m, k: m + k - 2),
+        lambda x, K, size: loosely(x, K, size, room=max, reach=size)),
     Mistake("what runs over the end of a piece is lost", "The first outputs of each later piece lack what the piece "
-        "before it adds to them.", dropped),
+        "before it adds to them.", lambda x, K, size: loosely(x, K, size, reach=size)),
+    Mistake("only the next piece gets what runs over", "With a long kernel a piece reaches more of them.",
+        lambda x, K, size: loosely(x, K, size, reach=2 * size)),
+    Mistake("the inverse transform has another length", "Without a length it takes an even one. Give it the length of "
+        "the transform.", lambda x, K, size: loosely(x, K, size, back=False)),
+    Mistake("the last piece is missing", "The last piece may be shorter, and has outputs, too.",
+        {"range(0, len(x), size)": "range(0, len(x) - size + 1, size)"}),
+    Mistake("longer than the signal", "What runs over the end of the signal belongs to no output.",
+        {"return y[: len(x)]": "return y[: len(x) + len(K) - 1]"}),
     Mistake("one token late", "K[0] is the weight of the token itself, but here each output lacks it.",
         lambda x, K, size: np.concatenate([[0.0], np.convolve(x, K)])[: len(x)]),
 )  # fmt: skip

@@ -56,5 +56,14 @@ MISTAKES = (
     Mistake("w positions in place of w keys", "The window has gaps: w keys lie on more than w positions.",
         {"i - j <= (w - 1) * s": "i - j < w"}),
     Mistake("counted from the beginning of the text", "What counts is the distance of key and query, not the position "
-        "of the key.", {"((i - j) % s == 0)": "(j % s == 0)"}),
+        "of the key.", {"((i - j) % s == 0)": "(j % s == 0)"},
+        {"<= (w - 1) * s": "< w * s", "((i - j) % s == 0)": "(j % s == 0)"}),
+    Mistake("no gaps", "Of the keys in reach, only those at multiples of s may be attended to.",
+        {" & ((i - j) % s == 0)": ""}, {"<= (w - 1) * s) & ((i - j) % s == 0)": "< w * s)"}),
+    Mistake("rows and columns are exchanged", "Row i is the query and column j the key, so nothing is True above the "
+        "diagonal.", {"i, j =": "j, i ="}),
+    Mistake("s keys are left out between two", "s is the step from one key to the next, so s - 1 keys are left out.",
+        {"* s": "* (s + 1)", "% s": "% (s + 1)"}, {"<= (w - 1) * s": "< w * s", "% s": "% (s + 1)"}),
+    Mistake("positions before the text", "There is no key before the first one. A negative index counts from the end.",
+        lambda n, w, s: sum(np.roll(np.eye(n), -k * s, axis=1) for k in range(w)) > 0),
 )  # fmt: skip

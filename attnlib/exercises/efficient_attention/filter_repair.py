@@ -59,6 +59,7 @@ def cases(rng):
 
 
 KEPT, WRITTEN = "kept = np.exp(step * a)", "np.expm1(step * a) / a * b"
+BILINEAR = "(1 + step * a / 2) / (1 - step * a / 2)"
 GIVEN = ("a is used as it stands", "the kernel begins one step late")
 VARIANTS = (step_by_step, by_a_matrix)
 MISTAKES = (
@@ -68,8 +69,21 @@ MISTAKES = (
         "reads input t, too: that is power 0.", {"np.arange(n)": "np.arange(1, n + 1)"}),
     Mistake("the convolution wraps around", "The last inputs act on the first outputs: a transform repeats its signal. "
         "Put as many zeros after it as it has numbers.", {"2 * n": "n"}),
-    Mistake("Euler's rule", "1 + step a is the beginning of the exponential only. The input is constant during a step, "
-        "so the equation has an exact solution.", {KEPT: "kept = 1 + step * a"}),
+    Mistake("Euler's rule, or another approximation", "Euler's rule, explicit or implicit, and the bilinear rule come "
+        "near. But the input is constant during a step, so the equation has an exact solution.",
+        {KEPT: "kept = 1 + step * a"}, {KEPT: "kept = 1 / (1 - step * a)"}, {KEPT: f"kept = {BILINEAR}"},
+        {KEPT: "kept = 1 / (1 - step * a)", WRITTEN: "step * b / (1 - step * a)"},
+        {KEPT: f"kept = {BILINEAR}", WRITTEN: "step * b / (1 - step * a / 2)"}),
+    Mistake("the step is outside of the exponential", "The exponent is a times the length of the step.",
+        {KEPT: "kept = step * np.exp(a)"}),
+    Mistake("what is lost, not what is left", "The state is multiplied by what is left of it after a step.",
+        {KEPT: "kept = np.expm1(step * a)"}, {KEPT: "kept = 1 - np.exp(step * a)"}),
+    Mistake("the sign of what is added", "exp(step a) - 1 and a are both negative, so their quotient is positive.",
+        {WRITTEN: "(1 - np.exp(step * a)) / a * b"}),
+    Mistake("the output is read at the beginning of each step", "Output t is read at the end of its step, when its own "
+        "input has acted.", {"np.fft.rfft(K, 2 * n)": "np.fft.rfft(np.append(0, K[:-1]), 2 * n)"}),
+    Mistake("the kernel runs backwards", "The first number of the kernel belongs to the input of the step itself.",
+        {"np.arange(n)": "np.arange(n)[::-1]"}),
     Mistake("what an input adds does not shrink in its own step", "An input acts during a whole step, and what it has "
         "added shrinks meanwhile.", {WRITTEN: "step * b"}, {WRITTEN: "b"}),
 )  # fmt: skip

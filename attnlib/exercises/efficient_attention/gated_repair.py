@@ -70,29 +70,36 @@ FADES = {
     "S = a[t] * S\n        S = S + beta[t] * np.outer(k, V[t] - k @ S)": "S = S + beta[t] * np.outer(k, V[t] - k @ S)\n"
     "        S = a[t] * S"
 }
+UNIT = "K[t] / np.linalg.norm(K[t])"
+UNREAD = {"        O[t] = q @ S\n    return": "    return"}
 GIVEN = ("the keys are not normalised", "the decay is applied to the new pair")
 VARIANTS = (by_matrices, with_one_error)
 MISTAKES = (
     Mistake("the keys are not normalised", "With a key whose length is not 1 the step corrects too much or too little.",
         LENGTH),
     Mistake("the decay is applied to the new pair", "The new pair fades at the token that writes it. Let the state "
-        "decay first.", FADES),
+        "decay first.", FADES, {"beta[t] *": "a[t] * beta[t] *"}),
     Mistake("the sum, not the delta rule", "What is written is the error, not the whole value.",
         {"V[t] - k @ S": "V[t]"}),
     Mistake("the query is not normalised", "Queries are scaled to length 1, too.",
         {"q = Q[t] / np.linalg.norm(Q[t])": "q = Q[t]"}),
     Mistake("the state is read before it is written", "The query reads the state after the token's own write.",
-        lambda Q, K, V, a, beta: read_too_early(Q, K, V, a, beta)),
+        UNREAD | {"S = a[t] * S\n        S = S +": "O[t] = q @ S\n        S = a[t] * S\n        S = S +"},
+        UNREAD | {"S = S +": "O[t] = q @ S\n        S = S +"}),
     Mistake("the error of the state before its decay", "The error is the difference to what the state gives after its "
         "decay.", {"V[t] - k @ S)": "V[t] - k @ S / a[t])"}),
+    Mistake("the decay comes after the read", "The state decays first, at the token itself.",
+        {"        S = a[t] * S\n": "", "O[t] = q @ S\n": "O[t] = q @ S\n        S = a[t] * S\n"}),
+    Mistake("the keys have another length", "Divide each key by its own length. Then its length is 1.",
+        *({UNIT: f"K[t] / {other}"} for other in
+          ("np.linalg.norm(K)", "np.linalg.norm(K, axis=0)", "K[t].sum()", "np.sqrt(K.shape[1])"))),
+    Mistake("the key of length 1 is used once only", "It is used twice: for what the state gives, and for the write.",
+        {"np.outer(k,": "np.outer(K[t],"}, {"k @ S": "K[t] @ S"}),
+    Mistake("the whole state fades by beta", "Only what the state gives for this key is replaced, not all of it.",
+        {"S + beta[t] * np.outer(k, V[t] - k @ S)": "(1 - beta[t]) * S + beta[t] * np.outer(k, V[t])"}),
+    Mistake("beta at one of the two terms", "The share beta[t] is one of the error, the whole difference.",
+        {"beta[t] * np.outer(k, V[t] - k @ S)": "np.outer(k, beta[t] * V[t] - k @ S)"},
+        {"beta[t] * np.outer(k, V[t] - k @ S)": "np.outer(k, V[t] - beta[t] * (k @ S))"}),
+    Mistake("the values are normalised", "Queries and keys are scaled to length 1. Values are not.",
+        {"V[t] - k": "V[t] / np.linalg.norm(V[t]) - k"}),
 )  # fmt: skip
-
-
-def read_too_early(Q, K, V, a, beta):
-    O, S = np.empty_like(V), np.zeros((K.shape[1], V.shape[1]))
-    for t in range(len(K)):
-        k = K[t] / np.linalg.norm(K[t])
-        O[t] = Q[t] / np.linalg.norm(Q[t]) @ S
-        S = a[t] * S
-        S = S + beta[t] * np.outer(k, V[t] - k @ S)
-    return O

@@ -47,16 +47,28 @@ def cases(rng):
     }
 
 
+PAIRS = "np.isin(i, special) | np.isin(j, special)"
 GIVEN = ("global tokens are not attended to", "the window is one too wide")
 VARIANTS = (by_assignment, pair_by_pair)
 MISTAKES = (
     Mistake("global tokens are not attended to", "They have a full row, but no full column: all tokens should "
         "attend to them, too.", {" | np.isin(j, special)": ""}),
     Mistake("global tokens attend to nothing more", "They have a full column, but no full row: they should attend "
-        "to all tokens, too.", {" | np.isin(i, special)": ""}),
+        "to all tokens, too.", lambda n, w, special: with_global(n, w, []) | np.isin(np.arange(n), special)),
+    Mistake("no window", "Tokens that are not global attend to their neighbours, too.", {"near | ": ""}),
+    Mistake("the first tokens are global", "`special` says which tokens are global, not how many.",
+        {PAIRS: "(i < len(special)) | (j < len(special))"}),
     Mistake("the window is one too wide", "A key w positions away is not *less* than w away.",
         {"abs(i - j) < w": "abs(i - j) <= w"}),
-    Mistake("only back", "An encoder attends to both sides.", {"abs(i - j) < w": "(j <= i) & (i - j < w)"}),
-    Mistake("global pairs only", "All pairs count in which *one* of the two is global.",
-        {"np.isin(i, special) | np.isin(j, special)": "(np.isin(i, special) & np.isin(j, special))"}),
+    Mistake("half of the window on each side", "w says how far it reaches on each of the two sides.",
+        {"abs(i - j) < w": "abs(i - j) <= w // 2"}, {"abs(i - j) < w": "abs(i - j) < w // 2"}),
+    Mistake("a token does not attend to itself", "The distance 0 is less than w, too.",
+        {"abs(i - j) < w": "(abs(i - j) < w) & (i != j)"}),
+    Mistake("only to one side", "An encoder attends to both sides, and so do its global tokens.",
+        {"abs(i - j) < w": "(j <= i) & (i - j < w)"}, {"abs(i - j) < w": "(i <= j) & (j - i < w)"},
+        {PAIRS: f"({PAIRS}) & (j <= i)"}),
+    Mistake("global pairs only", "All pairs count in which *one* of the two is global, whole rows and whole columns.",
+        {PAIRS: "(np.isin(i, special) & np.isin(j, special))"}, {" | " + PAIRS: ""}),
+    Mistake("two global tokens do not meet", "Pairs in which both are global count as well.",
+        {PAIRS: "(np.isin(i, special) ^ np.isin(j, special))"}),
 )  # fmt: skip

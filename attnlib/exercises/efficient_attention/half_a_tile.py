@@ -32,10 +32,17 @@ WITHIN = 0.01
 MISTAKES = (
     Mistake("exactly twice", "Nearly. One tile of each row is there because the window begins inside a tile, and "
         "that tile is smaller now.", 2.0),
-    Mistake("scores are counted", "That is how the number of scores changes. A key is loaded once for a whole block of "
-        "queries.", tiles_in_a_row(W, SMALL) * SMALL / (tiles_in_a_row(W, LARGE) * LARGE)),
+    Mistake("the keys of one block, or the scores", "So the keys that one block of queries loads change, and so do the "
+        "scores. But there are more blocks now.",
+        tiles_in_a_row(W, SMALL) * SMALL / (tiles_in_a_row(W, LARGE) * LARGE)),
     Mistake("the inverse", "The new number divided by the old one.",
-        tiles_in_a_row(W, LARGE) / tiles_in_a_row(W, SMALL), 0.5),
+        tiles_in_a_row(W, LARGE) / tiles_in_a_row(W, SMALL)),
+    Mistake("one tile alone", "So the keys, or the scores, of one tile change. How many tiles are there?", 0.5, 0.25),
+    Mistake("one tile too many", "The tile on the diagonal and those before it are enough: count them for the first "
+        "query of a block.", 18 / 10, 18 / 10 / 2),
+    Mistake("a tile is missing in one of the counts", "With both sizes the window begins inside a tile, which is "
+        "loaded, too.", 16 / 9, 17 / 8),
+    Mistake("tiles are missing", "The tile on the diagonal is loaded, and the one in which the window begins.", 15 / 7),
     Mistake("tiles are counted", "There are so many times as many tiles, but each of them holds half as many keys.",
         2 * tiles_in_a_row(W, SMALL) / tiles_in_a_row(W, LARGE), 4.0),
     Mistake("no change", "A smaller block of queries shares the keys that it loads among fewer queries.", 1.0),

@@ -24,12 +24,21 @@ def answer():
 
 WITHIN = 0.5
 MISTAKES = (
-    Mistake("both keep as much", "After so many tokens a state is as large as what a full layer keeps, and the two "
-        "models keep the same.", STATE // A_TOKEN),
-    Mistake("one state only", "Three of four layers have a state.", 2 * STATE // A_TOKEN, STATE // (2 * A_TOKEN)),
+    Mistake("both keep as much, or one state only", "After so many tokens the two models keep the same. (With one "
+        "state in place of three it would be half.)", STATE // A_TOKEN),
+    Mistake("the states are half of the layers that they replace", "The full layer is not halved, so the other three "
+        "have to save more than half.", 2 * STATE // A_TOKEN),
+    Mistake("half a state", "After so many tokens a full layer keeps half as much as a state. Count the bytes of all "
+        "layers.", STATE // (2 * A_TOKEN)),
     Mistake("the full layer is left out", "The first model has a full layer, too: it keeps 4,096 bytes of each token.",
         (LAYERS - FULL) * STATE / (LAYERS // 2 * A_TOKEN)),
-    Mistake("a quarter for a half", "Half of the bytes, not a quarter: that share, the one of full layers, is never "
-        "reached.", (LAYERS - FULL) * STATE / (LAYERS * A_TOKEN)),
+    Mistake("the states against the whole second model", "After so many tokens the three states keep as much as the "
+        "whole second model, and the first has a full layer, too.", (LAYERS - FULL) * STATE / (LAYERS * A_TOKEN)),
+    Mistake("the second model has three layers", "The two models have equally many layers.",
+        (LAYERS - FULL) * STATE / (A_TOKEN / 2)),
+    Mistake("twice for half", "The other way round: the first model keeps the fewer bytes.",
+        (LAYERS - FULL) * STATE / (7 * A_TOKEN)),
+    Mistake("bytes, not tokens", "So many bytes the three states keep. After how many tokens is it half?",
+        (LAYERS - FULL) * STATE),
     Mistake("four states", "One of the four layers is full and has no state.", LAYERS * STATE // A_TOKEN),
 )  # fmt: skip

@@ -48,23 +48,40 @@ def cases(rng):
         "a very short text": (("window", "state"), 5, 3, a_token, w, state),
         "all kinds": (("full", "window", "state"), 7, n, a_token, w, state),
         "full layers alone": (("full",), 3, n, a_token, w, state),
+        "two layers of a pattern are left": (("state", "state", "full", "window"), 6, n, a_token, w, state),
+        "before the first token": (("full", "state", "window", "full"), 6, 0, a_token, w, state),
         "fewer layers than the pattern": (("state", "window", "full"), 2, n, a_token, w, state),
     }
 
 
+TIMES, WORD = "range(n_layers)", "pattern[i % len(pattern)]"
 VARIANTS = (by_counting, by_a_table)
 MISTAKES = (
     Mistake("the pattern counts once", "The pattern is repeated until there are n_layers layers.",
-        lambda pattern, n_layers, *rest: by_a_table(pattern, min(n_layers, len(pattern)), *rest)),
+        {TIMES: "range(len(pattern))"}, {TIMES: "range(min(n_layers, len(pattern)))"}),
+    Mistake("n_layers counts patterns", "n_layers is the number of layers, not of repetitions.",
+        {TIMES: "range(n_layers * len(pattern))"}),
     Mistake("the pattern is never cut short", "There are n_layers layers, also where the pattern does not fit a whole "
-        "number of times.", lambda pattern, n_layers, *rest:
-        by_a_table(pattern, -(-n_layers // len(pattern)) * len(pattern), *rest)),
-    Mistake("a window is always full", "After n tokens a window holds n of them at most.",
-        lambda pattern, n_layers, n, a_token, w, state: sum(
-            {"full": n * a_token, "window": w * a_token, "state": state}[pattern[i % len(pattern)]]
-            for i in range(n_layers))),
-    Mistake("a window keeps all tokens", "A window layer keeps the last w tokens only.",
-        lambda pattern, n_layers, n, a_token, w, state: by_a_table(pattern, n_layers, n, a_token, n, state)),
-    Mistake("a state for each token", "A state layer keeps one state, whatever n is.",
-        lambda pattern, n_layers, n, a_token, w, state: by_a_table(pattern, n_layers, n, a_token, w, n * state)),
+        "number of times.", {TIMES: "range(-(-n_layers // len(pattern)) * len(pattern))"}),
+    Mistake("the last layers are missing", "Where the pattern does not fit a whole number of times, its first words "
+        "come once more.", {TIMES: "range(n_layers // len(pattern) * len(pattern))"}),
+    Mistake("another part of the pattern at the end", "The model begins with the first word of the pattern, and where "
+        "it is cut short its first words come last.",
+        {WORD: "(pattern * (n_layers // len(pattern)) + pattern[-(n_layers % len(pattern)) :])[i]"},
+        {WORD: "pattern[(i + 1) % len(pattern)]"}),
+    Mistake("a part of the pattern on average", "The layers that are left at the end are of certain kinds.",
+        lambda pattern, n_layers, *rest: by_a_table(pattern, len(pattern), *rest) * n_layers / len(pattern)),
+    Mistake("the pattern is stretched", "The pattern is repeated as a whole, word by word.",
+        {WORD: "pattern[i * len(pattern) // n_layers]"}),
+    Mistake("a window is always full", "After n tokens a window holds n of them at most.", {"min(n, w)": "w"}),
+    Mistake("a window keeps all tokens", "A window layer keeps the last w tokens only.", {"min(n, w)": "n"}),
+    Mistake("what has left the window", "A window layer keeps the last w tokens, not those before them.",
+        {"min(n, w)": "(n - w)"}, {"min(n, w)": "max(n - w, 0)"}),
+    Mistake("a state for each token", "A state layer keeps `state` bytes, whatever n and a_token are.",
+        {"total += state": "total += n * state"}, {"total += state": "total += a_token * state"}),
+    Mistake("one state for all layers", "Each state layer keeps a state of its own.",
+        {"total += state": "total += state * (layer not in pattern[:i])"},
+        lambda pattern, n_layers, n, a_token, w, state: state + by_a_table(pattern, n_layers, n, a_token, w, 0)),
+    Mistake("a state that grows", "A state layer keeps all of its bytes from the beginning on, also for short texts.",
+        {"total += state": "total += min(state, n * a_token)"}),
 )  # fmt: skip

@@ -7,6 +7,7 @@ import numpy as np
 
 MOST_ROWS, MOST_COLUMNS = 6, 6
 MARK = "▸"
+ALL_DIGITS = 1e15  # whole numbers below this are shown in all their digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +69,18 @@ def start(index: int, length: int, most: int) -> int:
 
 
 def number(x: object, digits: int = 4) -> str:
-    """A number in at most so many digits; whole floats keep no trailing zeros, and zero has no sign.
+    """A number in at most so many digits; a whole one in all of them, without trailing zeros, and zero has no sign.
 
     >>> number(np.float64(0.123456)), number(np.int64(3)), number(np.float64("nan")), number(True), number(-0.0)
     ('0.1235', '3', 'nan', 'True', '0')
+    >>> number(16384), number(16384.0), number(16384.5), number(1e30)
+    ('16384', '16384', '1.638e+04', '1e+30')
     """
     if isinstance(x, bool | np.bool_):
         return str(x)
-    text = f"{x:.{digits}g}"
-    return "0" if text == "-0" else text
+    if isinstance(x, int | float | np.integer | np.floating) and abs(x) < ALL_DIGITS and x == int(x):
+        return str(int(x))
+    return f"{x:.{digits}g}"
 
 
 def block(matrix: np.ndarray, marked: tuple[int, int] | None) -> list[str]:

@@ -47,7 +47,8 @@ FROM_THE_RIGHT = (
     "your function is right where the arrays have no further axes in front, and fails where they have. Count axes from "
     "the right, as in `axis=-1`, `x.shape[-2]` or `x[..., :, None, :]`."
 )
-MOST_PRINTED = 10
+MOST_PRINTED = 10  # lines
+MOST_SHOWN = 8  # numbers or words of an argument that stand in the name of a case
 
 
 @dataclass(frozen=True)
@@ -190,23 +191,34 @@ def shown(exercise: CodeExercise, failure: Failure) -> list[Part]:
 
 
 def shapes(arguments: tuple[Any, ...], names: list[str]) -> str:
-    """The arguments of a case in short: name and shape, or the value where there is no shape.
+    """The arguments of a case in short: name and shape, or the value where there is no shape or a few indices.
 
     >>> import numpy as np
     >>> shapes((np.zeros((2, 3)), 4), ["S", "k"])
     'S (2, 3), k = 4'
+    >>> shapes((("state", "full"), [0, 4], np.array([2, 0, 1])), ["pattern", "special", "order"])
+    "pattern = ('state', 'full'), special = [0, 4], order = [2, 0, 1]"
     """
     texts = []
     for i, argument in enumerate(arguments):
         name = names[i] if i < len(names) else f"argument {i + 1}"
-        if hasattr(argument, "shape"):
+        if is_short(argument):
+            texts.append(f"{name} = {argument.tolist() if isinstance(argument, np.ndarray) else argument!r}")
+        elif hasattr(argument, "shape"):
             kind = "" if str(argument.dtype).endswith(("float64", "bool", "int64")) else f" {argument.dtype}"
             texts.append(f"{name} {tuple(argument.shape)}{kind}")
-        elif isinstance(argument, bool | int | float | str | None):
-            texts.append(f"{name} = {argument!r}")
         else:
             texts.append(name)
     return ", ".join(texts)
+
+
+def is_short(argument: Any) -> bool:
+    """Whether an argument is shown as it is: a number, a word, or a few whole numbers or words in a row."""
+    if isinstance(argument, np.ndarray):
+        return argument.ndim == 1 and argument.dtype.kind == "i" and argument.size <= MOST_SHOWN
+    if isinstance(argument, list | tuple | set | frozenset):
+        return len(argument) <= MOST_SHOWN and all(isinstance(one, int | str) for one in argument)
+    return isinstance(argument, bool | int | float | str | None) and not hasattr(argument, "shape")
 
 
 def remarks(

@@ -12,10 +12,10 @@ import numpy as np
 from attnlib.exercises.engine.generator.generated import Generated
 
 ARGUMENTS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
-    ("{} counts as zero", "These are the numbers for {} = 0: it was left out.", lambda x: 0 * x),
+    ("{} counts as zero", "These are the numbers for {} = 0: it was left out.", lambda x: 0 * no_list(x)),
     ("the sign of {} is turned", "These are the numbers for {} with the other sign.", lambda x: -x),
-    ("{} is inverted", "True and False are exchanged in {}.", lambda x: ~x),
-    ("{} is not used", "These are the numbers for {} that is True everywhere.", lambda x: x | True),
+    ("{} is inverted", "True and False are exchanged in {}.", lambda x: ~truth(x)),
+    ("{} is not used", "These are the numbers for {} that is True everywhere.", lambda x: truth(x) | True),
     ("{} is transposed", "These are the numbers for {} transposed.", lambda x: x.swapaxes(-1, -2)),
     ("{} is read backwards", "These are the numbers for {} in the opposite order.", lambda x: x[::-1]),
     ("{} is read backwards", "These are the numbers for {} in the opposite order.", lambda x: x[..., ::-1]),
@@ -24,7 +24,7 @@ ARGUMENTS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
         "These are the numbers where all rows of {} are like the first.",
         lambda x: x[..., :1, :] + 0 * x,
     ),
-    ("twice {}", "The numbers are those of twice {}.", lambda x: 2 * x),
+    ("twice {}", "The numbers are those of twice {}.", lambda x: 2 * no_list(x)),
     ("half of {}", "The numbers are those of half of {}.", lambda x: x / 2),
     ("{} counts as one", "These are the numbers for {} = 1.", lambda x: 0 * -x + 1),
     ("the root of {}", "These are the numbers for the root of {}.", lambda x: x**0.5),
@@ -81,6 +81,20 @@ def with_two_changed(
         return f(*mine)
 
     return function
+
+
+def no_list(x: Any) -> Any:
+    """Anything but a list or a tuple, of which a multiple is a longer one, or nothing."""
+    if isinstance(x, list | tuple):
+        raise TypeError("a number or an array")
+    return x
+
+
+def truth(x: Any) -> Any:
+    """What is True or False, or an array or a tensor of these; anything else has no truth to exchange."""
+    if not isinstance(x, bool) and str(getattr(x, "dtype", "")) not in ("bool", "torch.bool"):
+        raise TypeError("True and False")
+    return np.bool_(x) if isinstance(x, bool) else x
 
 
 def whole(x: Any) -> Any:

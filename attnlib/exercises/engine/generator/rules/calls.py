@@ -195,7 +195,8 @@ def masks(node: ast.Call, words: Words) -> Iterator[Change]:
     for value in (0.0, -1e9, -1e4, 1e-9, 1.0) if hides else ():
         new = ast.Call(node.func, [condition, yes, ast.Constant(value)], [])
         text = f"Entries that are hidden hold {value:g}, which is a number like any other."
-        yield Change(new, f"{value:g} in hidden entries", text)
+        almost = value == 1e-9  # gives the numbers of 0, as a rule
+        yield Change(new, f"{value:g} in hidden entries", text, weak=almost)
 
 
 def ranges(node: ast.Call, words: Words) -> Iterator[Change]:
