@@ -30,8 +30,8 @@ MISTAKES = (
     Mistake("a tenth is lost", "Then nine tenths are left after 1,000 tokens.", (1 - LEFT) ** (1 / FURTHER)),
     Mistake("one tenth is lost for each token", "The decay is used 1,000 times: what is left is its 1,000th power.",
         1 - LEFT),
-    Mistake("one tenth is left for each token", "Then a tenth is left after the first further token, and nearly nothing "
-        "after 1,000.", LEFT),
+    Mistake("one tenth is left for each token", "Then a tenth is left after the first further token, and nearly "
+        "nothing after 1,000.", LEFT),
     Mistake("divided by the number of tokens", "Then nearly nothing is left after one further token: the term is "
         "multiplied by the decay each time.", LEFT / FURTHER),
     Mistake("a thousandth is lost for each token", "Each time a thousandth of what is left is lost: after 1,000 tokens "

@@ -39,7 +39,7 @@ def counted_one_by_one(needed, B, d):
 
 
 def with_a_sum_for_each_column(needed, B, d):
-    each = needed.sum(axis=0)
+    each = np.count_nonzero(needed, axis=0)
     return int(np.sum((each > 0) * 2 * B * d + each * B * (3 * d + 4)))
 
 
@@ -78,11 +78,11 @@ MISTAKES = (
         "each column is enough.", {"columns * 2 * B * d + tiles * (3": "tiles * (5"}),
     Mistake("a column loads its keys or its values", "It loads both, and each of them has B rows of d numbers.",
         {"columns * 2": "columns"}),
-    Mistake("something is moved once for each row", "The loops go through the columns, so a block of queries comes back "
-        "for each of its tiles, and so do its outputs.", {"tiles * (3": "needed.any(axis=1).sum() * (3"},
+    Mistake("something is moved once for each row", "The loops go through the columns, so a block of queries comes "
+        "back for each of its tiles, and so do its outputs.", {"tiles * (3": "needed.any(axis=1).sum() * (3"},
         {"tiles * (3 * B * d": "needed.any(axis=1).sum() * B * d + tiles * (2 * B * d"}),
-    Mistake("the first load is left out", "Here outputs and numbers are loaded for each tile, also for the first one of "
-        "a row.", lambda needed, B, d: numbers_moved(needed, B, d) - needed.any(axis=1).sum() * (B * d + 2 * B)),
+    Mistake("the first load is left out", "Here outputs and numbers are loaded for each tile, also for the first one "
+        "of a row.", lambda needed, B, d: numbers_moved(needed, B, d) - needed.any(axis=1).sum() * (B * d + 2 * B)),
     Mistake("the queries are loaded once for each column", "Each tile of a column belongs to another block of queries.",
         {"columns * 2": "columns * 3", "tiles * (3": "tiles * (2"}),
     Mistake("all tiles are computed", "Only the tiles that are needed move anything.",

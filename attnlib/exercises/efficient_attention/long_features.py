@@ -103,16 +103,16 @@ MISTAKES = (
         lambda A_Q, A_K, V: weighted(np.log(np.exp(top(A_Q[:, None] + A_K, 2)).sum(axis=2)), V)),
     Mistake("one maximum for all features", "Where one feature is far above another, the exponentials of the lower one "
         "become zero. Keep a maximum for each feature.", {"(most, A_K[t])": "(most, A_K[t].max())"}),
-    Mistake("the maximum contains later keys", "A later key may be thousands above: then the exponentials of the earlier "
-        "ones are zero. Take the maximum of the keys up to t.",
+    Mistake("the maximum contains later keys", "A later key may be thousands above: then the exponentials of the "
+        "earlier ones are zero. Take the maximum of the keys up to t.",
         lambda A_Q, A_K, V: plain(top(A_Q + A_K.max(axis=0), 1), top(A_K, 0), V),
         lambda A_Q, A_K, V: weighted(np.log(np.exp(top(logarithms(A_Q, A_K), 1))), V)),
     Mistake("logarithms are cut at 700", "This changes the weights: keys that are thousands apart get equal ones.",
         lambda A_Q, A_K, V: plain(np.clip(A_Q, -700, 700), np.clip(A_K, -700, 700), V)),
-    Mistake("products of the logarithms", "The weight is a sum of products of features. A product of two features is the "
-        "exponential of a *sum* of logarithms.", lambda A_Q, A_K, V: weighted(A_Q @ A_K.T, V)),
-    Mistake("divided by the sum of the query's features", "The denominator is the sum of the weights, and the features of "
-        "the keys are in them as well.", {" / (q @ z)": " / q.sum()"}),
+    Mistake("products of the logarithms", "The weight is a sum of products of features. A product of two features is "
+        "the exponential of a *sum* of logarithms.", lambda A_Q, A_K, V: weighted(A_Q @ A_K.T, V)),
+    Mistake("divided by the sum of the query's features", "The denominator is the sum of the weights, and the features "
+        "of the keys are in them as well.", {" / (q @ z)": " / q.sum()"}),
     Mistake("the old sums do not shrink", "When the maximum rises, the sums so far are still divided by the old one.",
         {"kept[:, None] * S": "S", "kept * z": "z"}),
     Mistake("the query does not get it back", "Each feature of the keys was divided by its own maximum. The query "

@@ -69,14 +69,15 @@ MISTAKES = (
         lambda L, n, a, state, budget: max((f for f in range(L + 1) if f * a * n + L * state <= budget), default=-1)),
     Mistake("less than the budget", "The budget itself may be reached.",
         lambda L, n, a, state, budget: from_the_top(L, n, a, state, budget - 1)),
-    Mistake("-1 where states alone do not fit", "With a short text a full layer keeps less than a state: more full layers "
-        "may fit although none does not. Try every number.", if_states_fit),
-    Mistake("divided by the difference, and never cut", "The quotient may be more than n_layers, and with a short text the "
-        "difference is negative.", never_cut),
+    Mistake("-1 where states alone do not fit", "With a short text a full layer keeps less than a state: more full "
+        "layers may fit although none does not. Try every number.", if_states_fit),
+    Mistake("divided by the difference, and never cut", "The quotient may be more than n_layers, and with a short text "
+        "the difference is negative.", never_cut),
     Mistake("0 where nothing fits", "0 is a mix, too, that of states alone. If no mix fits, the answer is -1.",
         {"default=-1": "default=0"}),
     Mistake("a state for each token", "A state has the same size after every token.", {"* state <": "* state * n <"}),
-    Mistake("the bytes of one token", "A full layer keeps a_token bytes of each of the n tokens.", {"a_token * n": "a_token"}),
+    Mistake("the bytes of one token", "A full layer keeps a_token bytes of each of the n tokens.",
+        {"a_token * n": "a_token"}),
     Mistake("one more than fits", "With so many full layers the budget is exceeded.",
         lambda *all: most_full(*all) + (-1 < most_full(*all) < all[0])),
 )  # fmt: skip

@@ -76,10 +76,10 @@ MISTAKES = (
         "Keep only whether there is one.", lambda masks: by_one_product(masks, int)),
     Mistake("the same mask in each layer", "Each layer has its own mask: an edge belongs to one layer.",
         lambda masks: by_one_product(np.repeat(masks.any(axis=0)[None], len(masks), axis=0))),
-    Mistake("later positions are left out", "A mask need not be causal, and then the output may depend on later inputs.",
-        lambda masks: np.tril(by_one_product(masks))),
-    Mistake("all layers have to allow it", "Paths lead through other positions, and a residual connection leads through a "
-        "layer that allows nothing.", lambda masks: masks.all(axis=0) | np.eye(len(masks[0]), dtype=bool)),
+    Mistake("later positions are left out", "A mask need not be causal, and then the output may depend on later "
+        "inputs.", lambda masks: np.tril(by_one_product(masks))),
+    Mistake("all layers have to allow it", "Paths lead through other positions, and a residual connection leads "
+        "through a layer that allows nothing.", lambda masks: masks.all(axis=0) | np.eye(len(masks[0]), dtype=bool)),
     Mistake("the last layer alone", "What a key has collected in the layers before counts, too.",
         lambda masks: masks[-1] | np.eye(masks.shape[-1], dtype=bool)),
     Mistake("one layer is enough", "A path goes through all layers, one edge in each.",

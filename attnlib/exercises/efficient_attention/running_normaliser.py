@@ -82,14 +82,15 @@ MISTAKES = (
     Mistake("an exponential", "The products themselves are the weights, before they are divided: no exponential.",
         lambda Q, K, V: (lambda P: P @ V / P.sum(1, keepdims=True))(np.tril(np.exp(Q @ K.T))),
         lambda Q, K, V: normalised(np.exp(Q), np.exp(K), V)),
-    Mistake("the keys are scaled to sum to one", "A key with larger numbers has a larger weight. Only the weights of a token "
-        "are made to sum to one.", lambda Q, K, V: normalised(Q, K / K.sum(axis=1, keepdims=True), V)),
+    Mistake("the keys are scaled to sum to one", "A key with larger numbers has a larger weight. Only the weights of a "
+        "token are made to sum to one.", lambda Q, K, V: normalised(Q, K / K.sum(axis=1, keepdims=True), V)),
     Mistake("the keys are summed to one number", "The keys up to t have a sum that is a vector. The denominator is the "
         "product of query t with it.", {"(Q[t] @ z)": "z.sum()"}, {"(Q[t] @ z)": "(Q[t].sum() * z.sum())"}),
-    Mistake("scores of other queries in the denominator", "The denominator of token t holds the scores of query t alone, "
-        "with all keys up to t.", lambda Q, K, V: np.tril(Q @ K.T) @ V / np.cumsum((Q * K).sum(axis=1))[:, None]),
-    Mistake("the token's own score alone", "The denominator holds the scores with all keys up to t, as the numerator does.",
-        {"(Q[t] @ z)": "(Q[t] @ K[t])"}),
+    Mistake("scores of other queries in the denominator", "The denominator of token t holds the scores of query t "
+        "alone, with all keys up to t.",
+        lambda Q, K, V: np.tril(Q @ K.T) @ V / np.cumsum((Q * K).sum(axis=1))[:, None]),
+    Mistake("the token's own score alone", "The denominator holds the scores with all keys up to t, as the numerator "
+        "does.", {"(Q[t] @ z)": "(Q[t] @ K[t])"}),
     Mistake("each row of the state is divided on its own", "All weights of a token have one denominator.",
         {"(Q[t] @ S) / (Q[t] @ z)": "Q[t] @ (S / z[:, None]) / Q[t].sum()"}),
     Mistake("no mask", "Token t may read the tokens up to t only.",

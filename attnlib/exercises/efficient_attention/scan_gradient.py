@@ -97,12 +97,12 @@ MISTAKES = (
     Mistake("the decay once too often", "x[t] enters h[t] as it is, so the two have the same gradient.",
         {"return dx * before, dx": "return dx * before, a * dx"},
         {"return dx * before, dx": "return a * dx * before, a * dx"}),
-    Mistake("no decay on the way back", "h[t] enters h[t + 1] times a[t + 1], so its gradient shrinks by that on the way "
-        "back.", {"a[t + 1] * dx[t + 1]": "dx[t + 1]"}),
+    Mistake("no decay on the way back", "h[t] enters h[t + 1] times a[t + 1], so its gradient shrinks by that on the "
+        "way back.", {"a[t + 1] * dx[t + 1]": "dx[t + 1]"}),
     Mistake("the gradient runs forwards", "A state acts on the states *after* it, so its gradient comes from those.",
         forwards),
-    Mistake("the last state before the first token", "Before the first token the state is zero. A roll puts the last one "
-        "there.", {"dx * before, dx": "dx * np.roll(a * before + x, 1, axis=0), dx"}),
+    Mistake("the last state before the first token", "Before the first token the state is zero. A roll puts the last "
+        "one there.", {"dx * before, dx": "dx * np.roll(a * before + x, 1, axis=0), dx"}),
     Mistake("divided by a product of decays", "A decay may be zero, and products of many decays become zero.",
         in_closed_form),
 )  # fmt: skip

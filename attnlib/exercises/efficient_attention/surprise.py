@@ -79,8 +79,8 @@ MISTAKES = (
         {"V[t] - K[t] @ S": "V[t] - a * (K[t] @ S)", "S = a * S": "", "(K[t], error)": "(K[t], error); S = a * S"}),
     Mistake("the decay is not kept", "Each token multiplies the state itself by a, and not only what is read from it.",
         lambda *all: from_all_errors(*all, after=lambda tokens: np.minimum(tokens, 1))),
-    Mistake("the whole state fades", "The write corrects what the state gives for this key. What it gives for other keys "
-        "fades by a alone.", {WRITE: "S = (1 - beta) * S + beta * np.outer(K[t], V[t])"}),
+    Mistake("the whole state fades", "The write corrects what the state gives for this key. What it gives for other "
+        "keys fades by a alone.", {WRITE: "S = (1 - beta) * S + beta * np.outer(K[t], V[t])"}),
     Mistake("values are scaled to length 1", "Only the keys are scaled.",
         lambda K, V, a, beta: surprises(K, V / np.linalg.norm(V, axis=1, keepdims=True), a, beta)),
     Mistake("sums of absolute values", "The length of an error is the root of the sum of its squares.",

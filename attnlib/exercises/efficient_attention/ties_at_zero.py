@@ -82,11 +82,11 @@ MISTAKES = (
     Mistake("the earlier of equal keys", "Of equal scores the later keys should be kept.", first_of_equal),
     Mistake("fewer than k", "Keys whose score equals the k-th largest are left out, even where there is room.",
         lambda scores, k: scores > limit(scores, k)),
-    Mistake("equal scores in any order", "A sort that is not stable may exchange equal scores, and in long rows it does.",
-        unstable, lambda scores, k: kept(scores, np.argsort(-scores, axis=1)[:, :k]),
+    Mistake("equal scores in any order", "A sort that is not stable may exchange equal scores, and in long rows it "
+        "does.", unstable, lambda scores, k: kept(scores, np.argsort(-scores, axis=1)[:, :k]),
         lambda scores, k: kept(scores, np.argpartition(scores, -k, axis=1)[:, -k:])),
-    Mistake("later keys get a little more", "A small number for each position makes later keys win where scores are equal, "
-        "and also where an earlier score is a little larger.",
+    Mistake("later keys get a little more", "A small number for each position makes later keys win where scores are "
+        "equal, and also where an earlier score is a little larger.",
         *(lambda scores, k, e=e: unstable(scores + e * np.arange(scores.shape[1]), k) for e in (1e-9, 1e-6, 1e-3))),
     Mistake("zeros are left out", "A zero is a score like the others: each row keeps exactly k keys.",
         lambda scores, k: latest_top_k(scores, k) & (scores > 0)),

@@ -32,7 +32,7 @@ def tiles_of_window(n, w, B):
 def block_by_block(n, w, B):
     computed = full = 0
     for a in range(n // B):
-        first = max(0, a * B - w + 1) // B  # the block of the earliest key
+        first, _ = divmod(max(0, a * B - w + 1), B)  # the block of the earliest key
         computed += a - first + 1
         full += sum(a * B + B - 1 - b * B < w for b in range(first, a + (B == 1)))
     return computed, full
@@ -40,7 +40,7 @@ def block_by_block(n, w, B):
 
 def in_closed_form(n, w, B):
     m = n // B
-    last, inner = min(m - 1, -(-(w - 1) // B)), max(0, min(m - 1, w // B - 1))
+    last, inner = min(m - 1, (w + B - 2) // B), max(0, min(m - 1, w // B - 1))
     diagonal = m if B == 1 else 0
     return (last + 1) * m - last * (last + 1) // 2, inner * m - inner * (inner + 1) // 2 + diagonal
 
@@ -85,12 +85,12 @@ MISTAKES = (
         {"computed += n // B - g": "computed += n // B", "full += n // B - g": "full += n // B"}, all_rows),
     Mistake("full if one query sees all keys", "The last query of the tile must reach its first key, too.",
         {FULL: "least >= 0 and g * B < w"}),
-    Mistake("the diagonal counted as full", "In a tile on the diagonal the first query may not attend to the keys after it.",
-        {FULL: "largest < w"}),
+    Mistake("the diagonal counted as full", "In a tile on the diagonal the first query may not attend to the keys "
+        "after it.", {FULL: "largest < w"}),
     Mistake("the diagonal is never full", "With B = 1 a tile on the diagonal is one allowed pair.",
         {FULL: "least > 0 and largest < w"}),
-    Mistake("the last tile of a row is missing", "The first query of a tile reaches further back than its last query, and "
-        "the last key of a tile is nearer than its first key.", {LAST: "g * B < w"}),
+    Mistake("the last tile of a row is missing", "The first query of a tile reaches further back than its last query, "
+        "and the last key of a tile is nearer than its first key.", {LAST: "g * B < w"}),
     Mistake("all tiles but the diagonal are full", "At the end of the window a tile has pairs that are too far apart.",
         lambda n, w, B: (computed(n, w, B), computed(n, w, B) - n // B)),
     Mistake("partial tiles in place of full ones", "These are the tiles with an allowed pair and a hidden one.",
