@@ -114,7 +114,7 @@ MISTAKES = (
     Mistake("divided by the sum of the query's features", "The denominator is the sum of the weights, and the features "
         "of the keys are in them as well.", {" / (q @ z)": " / q.sum()"}),
     Mistake("the old sums do not shrink", "When the maximum rises, the sums so far are still divided by the old one.",
-        {"kept[:, None] * S": "S", "kept * z": "z"}),
+        {"kept[:, None] * S": "S", "kept * z": "z"}, {"kept[:, None] * S": "S"}, {"kept * z": "z"}),
     Mistake("the query does not get it back", "Each feature of the keys was divided by its own maximum. The query "
         "must multiply by it again.", {"a = A_Q[t] + most": "a = A_Q[t]"}),
     Mistake("the normaliser is forgotten", "These are sums of values. Divide them by the sum of the weights.",

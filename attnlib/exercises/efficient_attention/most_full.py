@@ -69,10 +69,13 @@ MISTAKES = (
         lambda L, n, a, state, budget: max((f for f in range(L + 1) if f * a * n + L * state <= budget), default=-1)),
     Mistake("less than the budget", "The budget itself may be reached.",
         lambda L, n, a, state, budget: from_the_top(L, n, a, state, budget - 1)),
-    Mistake("-1 where states alone do not fit", "With a short text a full layer keeps less than a state: more full "
-        "layers may fit although none does not. Try every number.", if_states_fit),
-    Mistake("divided by the difference, and never cut", "The quotient may be more than n_layers, and with a short text "
-        "the difference is negative.", never_cut),
+    Mistake("-1 where states alone do not fit", "With a short text a full layer keeps less than a state: many full "
+        "layers may fit where states alone do not.", if_states_fit),
+    Mistake("divided by the difference, whatever its sign", "The quotient may be more than n_layers, and with a short "
+        "text the difference is negative.", never_cut,
+        lambda L, n, a, state, budget: max(-1, min(L, (budget - L * state) // (a * n - state)))),
+    Mistake("a model of full layers alone is left out", "All n_layers layers may be full.",
+        {"range(n_layers + 1)": "range(n_layers)"}),
     Mistake("0 where nothing fits", "0 is a mix, too, that of states alone. If no mix fits, the answer is -1.",
         {"default=-1": "default=0"}),
     Mistake("a state for each token", "A state has the same size after every token.", {"* state <": "* state * n <"}),

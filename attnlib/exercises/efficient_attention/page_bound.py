@@ -74,6 +74,8 @@ MISTAKES = (
         "that of the smallest value.", lambda Q, K, c: np.maximum(Q, 0) @ K.reshape(-1, c, K.shape[1]).max(axis=1).T),
     Mistake("the sign of the query is lost", "With a negative query a large value gives a small term, not a large one.",
         lambda Q, K, c: np.abs(Q) @ K.reshape(-1, c, K.shape[1]).max(axis=1).T),
+    Mistake("the query only chooses", "The value that is chosen for a coordinate has to be multiplied by the query's.",
+        {"np.maximum(Q[:, None] * lo, Q[:, None] * hi)": "np.where(Q[:, None] > 0, hi, lo)"}),
     Mistake("a bound, and not the smallest one", "No product lies above these numbers, but the two vectors of a page "
         "allow a smaller bound: choose for each coordinate on its own.",
         lambda Q, K, c: by_middle(Q, K, c, lambda x: x, lambda Q, h: np.outer(length(Q), length(h))),

@@ -73,6 +73,8 @@ MISTAKES = (
         {"C * far": "far", "[V, V_far]": "[V, C * V_far]"}),
     Mistake("C is added to the scores", "That multiplies the weight by e to the power of C.",
         {"C * far": "np.exp(C) * far"}),
+    Mistake("the weight is multiplied by log C", "log C may be added to a score. A weight is multiplied by C itself.",
+        {"C * far": "np.log(C) * far"}),
     Mistake("sums in place of means", "A sum of C keys makes a score C times as large, and the weight is not C times "
         "the weight of one token.", {"mean(axis=1)": "sum(axis=1)", "C * far": "far"}),
     Mistake("one chunk is missing", "Every chunk before the last two has its mean, the last of them too.",

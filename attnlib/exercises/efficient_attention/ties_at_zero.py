@@ -84,6 +84,7 @@ MISTAKES = (
         lambda scores, k: scores > limit(scores, k)),
     Mistake("equal scores in any order", "A sort that is not stable may exchange equal scores, and in long rows it "
         "does.", unstable, lambda scores, k: kept(scores, np.argsort(-scores, axis=1)[:, :k]),
+        lambda scores, k: kept(scores, scores.shape[1] - 1 - np.argsort(-scores[:, ::-1], axis=1)[:, :k]),
         lambda scores, k: kept(scores, np.argpartition(scores, -k, axis=1)[:, -k:])),
     Mistake("later keys get a little more", "A small number for each position makes later keys win where scores are "
         "equal, and also where an earlier score is a little larger.",
