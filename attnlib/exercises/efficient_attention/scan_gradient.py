@@ -97,8 +97,8 @@ MISTAKES = (
     Mistake("the decay once too often", "x[t] enters h[t] as it is, so the two have the same gradient.",
         {"return dx * before, dx": "return dx * before, a * dx"},
         {"return dx * before, dx": "return a * dx * before, a * dx"}),
-    Mistake("no decay in the backward pass", "h[t] enters h[t + 1] times a[t + 1], so the gradient is multiplied by it, "
-        "too.", {"a[t + 1] * dx[t + 1]": "dx[t + 1]"}),
+    Mistake("no decay in the backward pass", "h[t] enters h[t + 1] times a[t + 1], so the gradient is multiplied by "
+        "it, too.", {"a[t + 1] * dx[t + 1]": "dx[t + 1]"}),
     Mistake("the gradient runs forwards", "A state acts on the states *after* it, so its gradient comes from those.",
         forwards),
     Mistake("the last state before the first token", "Before the first token the state is zero. A roll puts the last "
