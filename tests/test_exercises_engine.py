@@ -227,6 +227,21 @@ def test_a_mistake_that_shows_only_errors_or_one_constant_is_never_named():
         assert not found.passed and found.named == ()
 
 
+def test_one_wrong_number_is_named_where_other_cases_are_right():
+    def largest(x):
+        """The largest positive number, -1 if there is none."""
+        return max((x[x > 0]), default=-1.0)
+
+    planted = replace(
+        PLANTED,
+        solution=largest,
+        cases=lambda rng: {str(n): (np.array([-1.0, n, 2 * n]),) for n in range(-2, 3)},
+        mistakes=(Mistake("0 for none", "Without a positive number the answer is -1.", {"=-1.0": "=0.0"}),),
+    )
+    assert graded(lambda x: max(0.0, x.max()), planted).named == ("0 for none",)
+    assert graded(lambda x: 0.0, planted).named == graded(lambda x: max(1.0, x.max()), planted).named == ()
+
+
 def vars_of(planted):
     return {name: getattr(planted, name) for name in planted.__dataclass_fields__}
 
@@ -599,6 +614,17 @@ def test_a_result_that_is_called_by_a_plural_has_the_verb_of_a_plural():
     assert "Your kept numbers differ. At" in graded(lambda x: (3 * x, x), planted).message
     assert "Your scale differs. At" in graded(lambda x: (2 * x, 2 * x), planted).message
     assert "Your kept numbers have shape" in graded(lambda x: (2 * x[..., :1], x), planted).message
+    tiles = replace(planted, returns=("tiles with a pair", "scale"))
+    assert "Your tiles with a pair differ. At" in graded(lambda x: (3 * x, x), tiles).message
+
+
+def test_two_numbers_are_not_called_arrays():
+    def two(x):
+        return x.size, x.ndim
+
+    planted = replace(PLANTED, solution=two, returns=("size", "axes"), mistakes=(), variants=())
+    assert "A tuple of 2 numbers was expected" in graded(lambda x: np.array(two(x)), planted).message
+    assert "expected a tuple of 2 numbers." in graded(lambda x: x.size, planted).message
 
 
 def test_nan_in_exactly_the_rows_that_a_mask_empties_is_called_so():

@@ -6,8 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from attnlib.exercises.engine.cases import cases_of
 from attnlib.exercises.engine.interface import graded_in_this_process as graded
-from attnlib.exercises.engine.model import AnswerExercise, ProofExercise
+from attnlib.exercises.engine.model import AnswerExercise, CodeExercise, ProofExercise
 from attnlib.exercises.engine.registry import exercises, find
 
 ALL = exercises()
@@ -45,6 +46,12 @@ def test_a_number_that_is_near_is_called_close_with_how_near_it_should_be():
     assert isinstance(one, AnswerExercise) and not np.ndim(one.value)
     assert "Close: " in graded(one, one.value + 2 * one.within).message
     assert "right to 10,000" in graded(one, one.value + 2 * one.within).message
+
+
+def test_no_case_asks_for_more_keys_than_there_are():
+    one = ALL["efficient-attention.ties-at-zero"]
+    assert isinstance(one, CodeExercise)
+    assert all(0 < k <= scores.shape[1] for scores, k in cases_of(one).arguments)
 
 
 def test_marks_of_a_proof_are_for_what_the_task_asks():

@@ -39,7 +39,7 @@ def counted_one_by_one(needed, B, d):
 
 
 def with_a_sum_for_each_column(needed, B, d):
-    each = needed.sum(axis=0)
+    each = np.count_nonzero(needed, axis=0)
     return int(np.sum((each > 0) * 2 * B * d + each * B * (3 * d + 4)))
 
 
@@ -63,14 +63,28 @@ def cases(rng):
 
 VARIANTS = (counted_one_by_one, with_a_sum_for_each_column)
 MISTAKES = (
-    Mistake("outputs are only stored", "The outputs so far are loaded, too, because this tile adds to them.",
+    Mistake("the outputs move only one way, or the queries are forgotten", "Each tile loads its queries. It also loads "
+        "the outputs so far, because it adds to them, and stores them again.",
         {"(3 * B * d + 4 * B)": "(2 * B * d + 4 * B)"}),
     Mistake("the two numbers of each query are forgotten", "Without the maximum and the sum so far, the outputs of two "
         "tiles cannot be joined.", {"(3 * B * d + 4 * B)": "3 * B * d"}),
-    Mistake("one number for each query", "There are two for each query, a maximum and a sum.",
+    Mistake("two of four numbers for each query", "A maximum and a sum are loaded, and both are stored again.",
         {"4 * B)": "2 * B)"}),
     Mistake("empty columns are loaded", "A block of keys without any tile is not loaded.",
         {"needed.any(axis=0).sum()": "needed.shape[1]"}),
     Mistake("rows in place of columns", "The outer loop goes through the blocks of keys, the columns.",
         {"needed.any(axis=0)": "needed.any(axis=1)"}),
+    Mistake("keys and values are loaded for each tile", "They stay while the loop goes through their column: once for "
+        "each column is enough.", {"columns * 2 * B * d + tiles * (3": "tiles * (5"}),
+    Mistake("a column loads its keys or its values", "It loads both, and each of them has B rows of d numbers.",
+        {"columns * 2": "columns"}),
+    Mistake("something is moved once for each row", "The loops go through the columns, so a block of queries comes "
+        "back for each of its tiles, and so do its outputs.", {"tiles * (3": "needed.any(axis=1).sum() * (3"},
+        {"tiles * (3 * B * d": "needed.any(axis=1).sum() * B * d + tiles * (2 * B * d"}),
+    Mistake("the first load is left out", "Here outputs and numbers are loaded for each tile, also for the first one "
+        "of a row.", lambda needed, B, d: numbers_moved(needed, B, d) - needed.any(axis=1).sum() * (B * d + 2 * B)),
+    Mistake("the queries are loaded once for each column", "Each tile of a column belongs to another block of queries.",
+        {"columns * 2": "columns * 3", "tiles * (3": "tiles * (2"}),
+    Mistake("all tiles are computed", "Only the tiles that are needed move anything.",
+        {"needed.any(axis=0).sum(), needed.sum()": "needed.shape[1], needed.size"}),
 )  # fmt: skip

@@ -26,10 +26,16 @@ def answer():
 WITHIN = 0.01
 MISTAKES = (
     Mistake("the token itself is counted", "A window of 16 tokens reaches only 15 tokens back: one of them is the "
-        "token itself.", math.ceil(N / (BEFORE + 1)), (N - 1) / (BEFORE + 1), N / (BEFORE + 1)),
+        "token itself.", math.ceil(N / (BEFORE + 1)), (N - 1) / (BEFORE + 1), N / (BEFORE + 1), N // (BEFORE + 1)),
     Mistake("rounded down", "After so many layers the first token is still out of reach.", (N - 1) // BEFORE),
     Mistake("a part of a layer", "A model has a whole number of layers.", (N - 1) / BEFORE, N / BEFORE),
     Mistake("one layer more", "The first layer reaches 15 tokens back already.", math.ceil((N - 1) / BEFORE) + 1),
     Mistake("each layer doubles the reach", "The second layer adds as many tokens as the first.",
-        math.ceil(math.log2(N / BEFORE)), math.ceil(math.log2(N / BEFORE)) + 1),
+        math.ceil(math.log2(N / BEFORE)), math.ceil(math.log2(N / BEFORE)) + 1, math.ceil(math.log2(N))),
+    Mistake("each layer multiplies the reach", "One more layer adds 15 tokens to the reach. It does not multiply it.",
+        math.ceil(math.log(N, BEFORE + 1)), math.log(N, BEFORE + 1), math.log(N, BEFORE)),
+    Mistake("one token for each layer", "Each layer reaches 15 tokens further back, and not one.", N - 1, N),
+    Mistake("tokens, not layers", "So many tokens lie beyond the reach of one layer. The question is how many layers "
+        "reach them.", N - BEFORE, N - 1 - BEFORE),
+    Mistake("one layer is enough", "In one layer the last token gets nothing from tokens further back than 15.", 1),
 )  # fmt: skip

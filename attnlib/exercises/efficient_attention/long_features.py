@@ -47,11 +47,18 @@ def query_after_query(A_Q, A_K, V):
     return np.array(rows)
 
 
-def by_all_pairs(A_Q, A_K, V):
-    L = np.logaddexp.reduce(A_Q[:, None, :] + A_K[None], axis=-1)
+def logarithms(A_Q, A_K):
+    return np.logaddexp.reduce(A_Q[:, None, :] + A_K[None], axis=-1)
+
+
+def weighted(L, V):
     L = np.where(np.tri(len(V), dtype=bool), L, -np.inf)
     P = np.exp(L - L.max(axis=1, keepdims=True))
     return P / P.sum(axis=1, keepdims=True) @ V
+
+
+def by_all_pairs(A_Q, A_K, V):
+    return weighted(logarithms(A_Q, A_K), V)
 
 
 def plain(A_Q, A_K, V, normalised=True, mask=np.tril):
@@ -61,8 +68,7 @@ def plain(A_Q, A_K, V, normalised=True, mask=np.tril):
 
 
 def over_all_keys(A_Q, A_K, V):
-    L = np.logaddexp.reduce(A_Q[:, None, :] + A_K[None], axis=-1)
-    E = np.exp(L - L.max(axis=1, keepdims=True))
+    E = np.exp(top(logarithms(A_Q, A_K), 1))
     return np.tril(E) @ V / E.sum(axis=1, keepdims=True)
 
 
@@ -75,12 +81,15 @@ def cases(rng):
         A_Q, A_K, V = drawn(rng, (n, r), (n, r), (n, d_v))
         return A_Q - 2 * above, A_K + above + rise * np.arange(n)[:, None], V
 
+    A_Q, A_K, V = one(4, 2, 3)
+    apart = np.array([900.0, -900.0])
     return {
         "three tokens": one(3, 2, 2),
         "seven tokens": one(7, 3, 5),
         "logarithms of thousands": one(5, 4, 3, above=2000.0),
         "later keys far above": one(4, 3, 2, rise=900.0),
         "one token": one(1, 3, 2, above=-1000.0),
+        "features far apart": (A_Q - apart * np.array([[0], [1], [0], [1]]), A_K + apart, V),
     }
 
 
@@ -90,9 +99,22 @@ MISTAKES = (
         "from all weights of a query alike.", plain),
     Mistake("each key has its own maximum", "Each key was divided by a factor of its own, which changes the weights. "
         "The factor must be the same for all keys of a query.",
-        lambda A_Q, A_K, V: plain(top(A_Q, 1), top(A_K, 1), V)),
+        lambda A_Q, A_K, V: plain(top(A_Q, 1), top(A_K, 1), V),
+        lambda A_Q, A_K, V: weighted(np.log(np.exp(top(A_Q[:, None] + A_K, 2)).sum(axis=2)), V)),
+    Mistake("one maximum for all features", "Where one feature is far above another, the exponentials of the lower one "
+        "become zero. Keep a maximum for each feature.", {"(most, A_K[t])": "(most, A_K[t].max())"}),
+    Mistake("the maximum contains later keys", "A later key may be thousands above: then the exponentials of the "
+        "earlier ones are zero. Take the maximum of the keys up to t.",
+        lambda A_Q, A_K, V: plain(top(A_Q + A_K.max(axis=0), 1), top(A_K, 0), V),
+        lambda A_Q, A_K, V: weighted(np.log(np.exp(top(logarithms(A_Q, A_K), 1))), V)),
+    Mistake("logarithms are cut at 700", "This changes the weights: keys that are thousands apart get equal ones.",
+        lambda A_Q, A_K, V: plain(np.clip(A_Q, -700, 700), np.clip(A_K, -700, 700), V)),
+    Mistake("products of the logarithms", "The weight is a sum of products of features. A product of two features is "
+        "the exponential of a *sum* of logarithms.", lambda A_Q, A_K, V: weighted(A_Q @ A_K.T, V)),
+    Mistake("divided by the sum of the query's features", "The denominator is the sum of the weights, and the features "
+        "of the keys are in them as well.", {" / (q @ z)": " / q.sum()"}),
     Mistake("the old sums do not shrink", "When the maximum rises, the sums so far are still divided by the old one.",
-        {"kept[:, None] * S": "S", "kept * z": "z"}),
+        {"kept[:, None] * S": "S", "kept * z": "z"}, {"kept[:, None] * S": "S"}, {"kept * z": "z"}),
     Mistake("the query does not get it back", "Each feature of the keys was divided by its own maximum. The query "
         "must multiply by it again.", {"a = A_Q[t] + most": "a = A_Q[t]"}),
     Mistake("the normaliser is forgotten", "These are sums of values. Divide them by the sum of the weights.",

@@ -36,6 +36,14 @@ def by_division(n_layers, n, a_token, state, budget):
     return (budget - n_layers * state) // more if more > 0 and budget >= n_layers * state else -1
 
 
+def if_states_fit(L, n, a, state, budget):
+    return most_full(L, n, a, state, budget) if L * state <= budget else -1
+
+
+def never_cut(L, n, a, state, budget):
+    return (budget - L * state) // (a * n - state) if L * state <= budget else -1
+
+
 def cases(rng):
     L, a, state = (int(one) for one in rng.integers([8, 10, 2000], [16, 20, 4000]))
     long, short = 10 * state // a, state // (2 * a)
@@ -49,6 +57,7 @@ def cases(rng):
         "a short text, fewer layers": (L - 3, short, a, state, (L - 3) * a * short),
         "nothing fits a short text": (L, short, a, state, L * a * short - 1),
         "a small budget": (L - 1, long, a, state, state),
+        "a large budget": (L, long, a, state, 2 * L * a * long),
     }
 
 
@@ -60,4 +69,18 @@ MISTAKES = (
         lambda L, n, a, state, budget: max((f for f in range(L + 1) if f * a * n + L * state <= budget), default=-1)),
     Mistake("less than the budget", "The budget itself may be reached.",
         lambda L, n, a, state, budget: from_the_top(L, n, a, state, budget - 1)),
+    Mistake("-1 where states alone do not fit", "With a short text a full layer keeps less than a state: many full "
+        "layers may fit where states alone do not.", if_states_fit),
+    Mistake("divided by the difference, whatever its sign", "The quotient may be more than n_layers, and with a short "
+        "text the difference is negative.", never_cut,
+        lambda L, n, a, state, budget: max(-1, min(L, (budget - L * state) // (a * n - state)))),
+    Mistake("a model of full layers alone is left out", "All n_layers layers may be full.",
+        {"range(n_layers + 1)": "range(n_layers)"}),
+    Mistake("0 where nothing fits", "0 is a mix, too, that of states alone. If no mix fits, the answer is -1.",
+        {"default=-1": "default=0"}),
+    Mistake("a state for each token", "A state has the same size after every token.", {"* state <": "* state * n <"}),
+    Mistake("the bytes of one token", "A full layer keeps a_token bytes of each of the n tokens.",
+        {"a_token * n": "a_token"}),
+    Mistake("one more than fits", "With so many full layers the budget is exceeded.",
+        lambda *all: most_full(*all) + (-1 < most_full(*all) < all[0])),
 )  # fmt: skip

@@ -36,6 +36,13 @@ MISTAKES = (
         NUMBERS * BITS / math.log(WORDS), math.floor(NUMBERS * BITS / math.log(WORDS))),
     Mistake("rounded up", "With one pair more the state has too few bits.",
         math.ceil(NUMBERS * BITS / math.log2(WORDS))),
+    Mistake("one bit for each number", "Each number has 16 bits.", NUMBERS / math.log2(WORDS), NUMBERS // 12),
+    Mistake("the keys are kept, too", "The keys are known beforehand, so they need no bits of the state.",
+        NUMBERS * BITS / math.log2(WORDS) / 2, NUMBERS * BITS // 24),
+    Mistake("one row of the state", "The state has 64 rows, and each of them has 64 numbers.",
+        64 * BITS / math.log2(WORDS), 64 * BITS // 12),
+    Mistake("13 bits for a word", "4,096 words have the numbers 0 to 4,095: the largest has twelve binary digits.",
+        NUMBERS * BITS / 13, NUMBERS * BITS // 13),
     Mistake("bytes for bits", "The numbers have 16 bits each, which are 2 bytes. A word has 12 bits.",
         NUMBERS * 2 / math.log2(WORDS), math.floor(NUMBERS * 2 / math.log2(WORDS))),
 )  # fmt: skip

@@ -54,5 +54,13 @@ MISTAKES = (
         {"v - k @ S": "v"}),
     Mistake("the old state is lost", "For queries perpendicular to k the state should give what it gave before.",
         lambda S, k, v: np.outer(k, v) / (k @ k)),
+    Mistake("a shorter or longer copy of k is used", "The state then gives v for the copy of length 1, and not for k.",
+        lambda S, k, v: overwrite(S, k / np.linalg.norm(k), v)),
+    Mistake("only the old value is divided", "What S gave for k is erased exactly. What is written must give exactly v "
+        "when it is read with k, whose length need not be 1.",
+        {"(k, v - k @ S) / (k @ k)": "(k, v - k @ S / (k @ k))"}),
+    Mistake("the old value is not erased exactly", "v is written exactly, and what S gave for k stays in part, or is "
+        "subtracted too strongly.", {"outer(k, v - k @ S) / (k @ k)": "outer(k, v / (k @ k) - k @ S)"},
+        {"outer(k, v - k @ S) / (k @ k)": "outer(k, v / (k @ k) - k @ S / (k @ k) ** 1.5)"}),
     Mistake("what is missing is taken away", "Add v - k S, not the opposite.", {"v - k @ S": "k @ S - v"}),
 )  # fmt: skip

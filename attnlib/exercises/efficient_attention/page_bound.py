@@ -44,6 +44,16 @@ def by_corners(Q, K, c):
     return np.maximum(Q @ pages.min(axis=1).T, Q @ pages.max(axis=1).T)
 
 
+def length(X):
+    return np.linalg.norm(X, axis=1)
+
+
+def by_middle(Q, K, c, first, second):
+    pages = K.reshape(-1, c, K.shape[1])
+    lo, hi = pages.min(axis=1), pages.max(axis=1)
+    return first(Q @ (lo + hi).T / 2) + second(Q, (hi - lo) / 2)
+
+
 def cases(rng):
     return {
         "two queries, two pages of three": (*drawn(rng, (2, 3), (6, 3)), 3),
@@ -60,12 +70,17 @@ MISTAKES = (
         lambda Q, K, c: (Q @ K.T).reshape(len(Q), -1, c).max(axis=2)),
     Mistake("one vector for all coordinates", "Choose for each coordinate on its own: with a negative query the "
         "smallest value gives the larger term.", by_corners),
-    Mistake("the largest values only", "Where the query is negative, the largest value of a coordinate gives its "
-        "smallest term.", lambda Q, K, c: Q @ K.reshape(-1, c, K.shape[1]).max(axis=1).T),
-    Mistake("the mean key", "The mean of a page is no bound: keys may lie above it.",
-        lambda Q, K, c: Q @ K.reshape(-1, c, K.shape[1]).mean(axis=1).T),
-    Mistake("the lower bound", "No product lies *below* these numbers. None should lie above them.",
-        lambda Q, K, c: -page_bounds(-Q, K, c)),
+    Mistake("negative coordinates are left out", "Where the query is negative, there is a term as well: the largest is "
+        "that of the smallest value.", lambda Q, K, c: np.maximum(Q, 0) @ K.reshape(-1, c, K.shape[1]).max(axis=1).T),
+    Mistake("the sign of the query is lost", "With a negative query a large value gives a small term, not a large one.",
+        lambda Q, K, c: np.abs(Q) @ K.reshape(-1, c, K.shape[1]).max(axis=1).T),
+    Mistake("the query only chooses", "The value that is chosen for a coordinate has to be multiplied by the query's.",
+        {"np.maximum(Q[:, None] * lo, Q[:, None] * hi)": "np.where(Q[:, None] > 0, hi, lo)"}),
+    Mistake("a bound, and not the smallest one", "No product lies above these numbers, but the two vectors of a page "
+        "allow a smaller bound: choose for each coordinate on its own.",
+        lambda Q, K, c: by_middle(Q, K, c, lambda x: x, lambda Q, h: np.outer(length(Q), length(h))),
+        lambda Q, K, c: by_middle(Q, K, c, np.abs, lambda Q, h: np.abs(Q) @ h.T),
+        lambda Q, K, c: np.outer(length(Q), length(K).reshape(-1, c).max(axis=1))),
     Mistake("sizes instead of values", "With absolute values in place of the numbers the bound is higher than it "
         "must be.",
         lambda Q, K, c: np.abs(Q) @ np.abs(K).reshape(-1, c, K.shape[1]).max(axis=1).T),

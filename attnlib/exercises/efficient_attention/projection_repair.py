@@ -46,6 +46,10 @@ def with_zeros_behind(Q, K, V, E, F):
     return np.einsum("mr,rn,nv->mv", np.exp(S), F, V) / np.exp(S).sum(axis=1)[:, None]
 
 
+def to_one(E, n):
+    return E[:, :n] / E[:, :n].sum(axis=1, keepdims=True)
+
+
 def cases(rng):
     def one(m, n, N, r, d, d_v):
         return drawn(rng, (m, d), (n, d), (n, d_v), (r, N), (r, N))
@@ -69,6 +73,10 @@ MISTAKES = (
     Mistake("the normaliser is forgotten", "The weights of a query should sum to one.", FORGOTTEN),
     Mistake("divided by the number of rows", "The weights of a query should sum to one: divide by their sum.",
         {"P.sum(axis=1, keepdims=True)": "len(E)"}),
+    Mistake("the mixtures are scaled", "E and F are used as they are: their first n columns need not sum to one, and "
+        "nothing makes up for the others.",
+        lambda Q, K, V, E, F: shorter_attention(Q, K, V, to_one(E, len(K)), to_one(F, len(K))),
+        lambda Q, K, V, E, F: shorter_attention(Q, K, V, E / len(K) * E.shape[1], F / len(K) * F.shape[1])),
     Mistake("the last columns", "A text that is shorter uses the first n columns of E and F.",
         {"E[:, :n]": "E[:, -n:]", "F[:, :n]": "F[:, -n:]"}),
 )  # fmt: skip

@@ -13,6 +13,8 @@ True where the output of the last layer at position i can depend on the input at
 A model of windows with one full layer reaches everything in that one layer: it matters little which one it is.
 """
 
+import functools
+
 import numpy as np
 
 from attnlib.exercises.engine.model import Mistake
@@ -34,9 +36,17 @@ def by_sets(masks):
     return np.array([[j in known[i] for j in range(n)] for i in range(n)])
 
 
-def by_one_product(masks):
-    steps = [mask.astype(float) + np.eye(masks.shape[-1]) for mask in masks]
-    return np.linalg.multi_dot([*steps[::-1], np.eye(masks.shape[-1])]) > 0
+def by_one_product(masks, kind=float):
+    steps = [(mask | np.eye(masks.shape[-1], dtype=bool)).astype(kind) for mask in masks]
+    return functools.reduce(lambda R, step: step @ R, steps) > 0
+
+
+def through(masks):
+    return functools.reduce(lambda R, mask: mask @ R, masks)
+
+
+def first_without(masks):
+    return functools.reduce(lambda R, mask: mask @ R | R, masks)
 
 
 def cases(rng):
@@ -49,6 +59,7 @@ def cases(rng):
         "one layer": drawn(1, 5, 0.4),
         "not causal": (rng.random((2, 5, 5)) < 0.25,),
         "nothing allowed": (np.zeros((2, 3, 3), dtype=bool),),
+        "66 layers, four tokens": (np.ones((66, 4, 4), dtype=bool),),
     }
 
 
@@ -57,7 +68,18 @@ MISTAKES = (
     Mistake("the layers in the opposite order", "The last layer stands on the left of the product.",
         lambda masks: by_one_product(masks[::-1])),
     Mistake("no residual connection", "A position keeps what it has, also where its mask does not allow it to attend "
-        "to itself.", lambda masks: np.linalg.multi_dot([*masks[::-1].astype(float), np.eye(masks.shape[-1])]) > 0),
+        "to itself.", lambda masks: through(masks)),
+    Mistake("not every layer has its residual connection", "Each layer has one, so the identity belongs to the mask of "
+        "each.", lambda masks: through(masks) | np.eye(len(masks[0]), dtype=bool),
+        lambda masks: through([masks[0] | np.eye(len(masks[0]), dtype=bool), *masks[1:]]), first_without),
+    Mistake("the number of paths overflows", "The number of paths grows with each layer until it fits no whole number. "
+        "Keep only whether there is one.", lambda masks: by_one_product(masks, int)),
+    Mistake("the same mask in each layer", "Each layer has its own mask: an edge belongs to one layer.",
+        lambda masks: by_one_product(np.repeat(masks.any(axis=0)[None], len(masks), axis=0))),
+    Mistake("later positions are left out", "A mask need not be causal, and then the output may depend on later "
+        "inputs.", lambda masks: np.tril(by_one_product(masks))),
+    Mistake("all layers have to allow it", "Paths lead through other positions, and a residual connection leads "
+        "through a layer that allows nothing.", lambda masks: masks.all(axis=0) | np.eye(len(masks[0]), dtype=bool)),
     Mistake("the last layer alone", "What a key has collected in the layers before counts, too.",
         lambda masks: masks[-1] | np.eye(masks.shape[-1], dtype=bool)),
     Mistake("one layer is enough", "A path goes through all layers, one edge in each.",

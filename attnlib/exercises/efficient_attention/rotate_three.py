@@ -77,6 +77,10 @@ MISTAKES = (
         {"((0, 1), (1, 2))": "((0, 1),)"}, {"((0, 1), (1, 2))": "((1, 2),)"}, {"((0, 1), (1, 2))": "((0, 2),)"}),
     Mistake("overwritten before it is read", "When z gets the value of x, x has already got that of y. Take all three "
         "values first.", one_after_another),
+    Mistake("erased before the values are read", "The three keys give zero now. Read the values before they are "
+        "erased.", lambda S, keys: S - keys.T @ keys @ S),
+    Mistake("the new values are taken away", "Add the new values, and take the old ones away.",
+        lambda S, keys: S - keys.T @ np.roll(keys, -1, axis=0) @ S),
     Mistake("the rows are rotated", "A variable is read with its key. Its value is no row of the state.", rows_rotated),
     Mistake("half an exchange", "Variables give averages of two values: a write goes only half as far as an exchange.",
         {"2 * np.outer": "np.outer"}),

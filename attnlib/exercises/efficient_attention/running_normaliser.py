@@ -4,7 +4,8 @@ write · ★★ · 12 min · 06-efficient-attention/2-three-faces-of-one-equatio
 
 Q and K (n, d_k) hold positive numbers, V is (n, d_v). The output of token t is the average of the values of the tokens
 up to t, weighted by the dot products of query t with their keys: the weights of a token sum to one. Return O (n, d_v).
-Keep only a state whose size does not depend on n; make no array of n times n numbers.
+Keep only a state whose size does not depend on n; make no array of n times n numbers (the check compares the outputs
+alone).
 
 1. What is divided by what?
 2. The numerator is the query times the state. The denominator is the sum of the query's scores with the keys up to t.
@@ -16,7 +17,7 @@ One more column does the same: append a 1 to every value, and the last column of
 import numpy as np
 
 from attnlib.exercises.engine.model import Mistake
-from attnlib.exercises.kit.drawing import drawn, weights
+from attnlib.exercises.kit.drawing import drawn
 
 
 def normalised(Q, K, V):
@@ -57,7 +58,7 @@ def read_before_written(Q, K, V):
 
 def cases(rng):
     def one(n, d_k, d_v):
-        return (weights(rng, n, d_k), weights(rng, n, d_k), drawn(rng, (n, d_v))[0])
+        return (*(rng.uniform(0.1, 3, size=(n, d_k)) for _ in "QK"), drawn(rng, (n, d_v))[0])
 
     return {
         "three tokens": one(3, 2, 2),
@@ -78,8 +79,20 @@ MISTAKES = (
     Mistake("divided by the number of tokens", "The weights are the products of query and key, so their sum is the "
         "denominator, not how many there are.",
         lambda Q, K, V: np.tril(Q @ K.T) @ V / np.arange(1, len(Q) + 1)[:, None]),
-    Mistake("a softmax", "The products themselves are the weights, before they are divided: no exponential.",
-        lambda Q, K, V: (lambda P: P @ V / P.sum(1, keepdims=True))(np.tril(np.exp(Q @ K.T)))),
+    Mistake("an exponential", "The products themselves are the weights, before they are divided: no exponential.",
+        lambda Q, K, V: (lambda P: P @ V / P.sum(1, keepdims=True))(np.tril(np.exp(Q @ K.T))),
+        lambda Q, K, V: normalised(np.exp(Q), np.exp(K), V)),
+    Mistake("the keys are scaled to sum to one", "A key with larger numbers has a larger weight. Only the weights of a "
+        "token are made to sum to one.", lambda Q, K, V: normalised(Q, K / K.sum(axis=1, keepdims=True), V)),
+    Mistake("the keys are summed to one number", "The keys up to t have a sum that is a vector. The denominator is the "
+        "product of query t with it.", {"(Q[t] @ z)": "z.sum()"}, {"(Q[t] @ z)": "(Q[t].sum() * z.sum())"}),
+    Mistake("scores of other queries in the denominator", "The denominator of token t holds the scores of query t "
+        "alone, with all keys up to t.",
+        lambda Q, K, V: np.tril(Q @ K.T) @ V / np.cumsum((Q * K).sum(axis=1))[:, None]),
+    Mistake("the token's own score alone", "The denominator holds the scores with all keys up to t, as the numerator "
+        "does.", {"(Q[t] @ z)": "(Q[t] @ K[t])"}),
+    Mistake("each row of the state is divided on its own", "All weights of a token have one denominator.",
+        {"(Q[t] @ S) / (Q[t] @ z)": "Q[t] @ (S / z[:, None]) / Q[t].sum()"}),
     Mistake("no mask", "Token t may read the tokens up to t only.",
         lambda Q, K, V: (Q @ K.T) @ V / (Q @ K.T).sum(axis=1, keepdims=True)),
 )  # fmt: skip

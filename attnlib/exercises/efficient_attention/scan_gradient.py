@@ -52,6 +52,18 @@ def by_a_reversed_scan(a, x, G):
     return dx * before(a, x), dx
 
 
+def in_closed_form(a, x, G):
+    with np.errstate(all="ignore"):
+        P = np.cumprod(a, axis=0)
+        h, dx = P * np.cumsum(x / P, axis=0), np.cumsum((G * P)[::-1], axis=0)[::-1] / P
+        return dx * np.vstack([0 * x[:1], h[:-1]]), dx
+
+
+def forwards(a, x, G):
+    dx = (products(a) * G).sum(axis=1)
+    return dx * before(a, x), dx
+
+
 def with_its_own_decay(a, x, G):
     dx = (products(np.roll(a, 1, axis=0)) * G[:, None]).sum(axis=0)
     return dx * before(a, x), dx
@@ -67,6 +79,8 @@ def cases(rng):
         "five tokens": one(5, 3),
         "all sizes equal": one(4, 4),
         "one token": one(1, 2),
+        "a decay of zero": (np.where(np.arange(12).reshape(6, 2) == 4, 0, one(6, 2)[0]), *one(6, 2)[1:]),
+        "sixty tokens": (np.exp(rng.uniform([-25, -1], 0, size=(60, 2))), *one(60, 2)[1:]),
     }
 
 
@@ -82,5 +96,14 @@ MISTAKES = (
     Mistake("the input before, not the state", "a[t] multiplies the state before token t, and that holds more than the "
         "last input.", {"a[t - 1] * before[t - 1] + x[t - 1]": "x[t - 1]"}),
     Mistake("the decay once too often", "x[t] enters h[t] as it is, so the two have the same gradient.",
-        {"return dx * before, dx": "return dx * before, a * dx"}),
+        {"return dx * before, dx": "return dx * before, a * dx"},
+        {"return dx * before, dx": "return a * dx * before, a * dx"}),
+    Mistake("no decay in the backward pass", "h[t] enters h[t + 1] times a[t + 1], so the gradient is multiplied by "
+        "it, too.", {"a[t + 1] * dx[t + 1]": "dx[t + 1]"}),
+    Mistake("the gradient runs forwards", "A state acts on the states *after* it, so its gradient comes from those.",
+        forwards),
+    Mistake("the last state before the first token", "Before the first token the state is zero. A roll puts the last "
+        "one there.", {"dx * before, dx": "dx * np.roll(a * before + x, 1, axis=0), dx"}),
+    Mistake("divided by a product of decays", "A decay may be zero, and products of many decays become zero.",
+        in_closed_form),
 )  # fmt: skip

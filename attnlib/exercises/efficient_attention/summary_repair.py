@@ -66,6 +66,17 @@ MISTAKES = (
         "of one token.", {"C * far": "far"}),
     Mistake("a window of 2 C tokens", "Near are the tokens of two chunks, not the last 2 C: those of a third chunk "
         "would be in its mean as well.", {"(i // C - j // C < 2)": "(i - j < 2 * C)"}),
+    Mistake("the chunk before is only a mean", "It should be read token by token, as the query's own chunk is.",
+        {"C < 2)": "C < 1)", "c < i // C - 1": "c < i // C"}),
+    Mistake("C is multiplied into keys or values", "C multiplies the weight of a mean: in the sum of the values and in "
+        "the sum that divides it, and in no score.", {"C * far": "far", "[K, K_far]": "[K, C * K_far]"},
+        {"C * far": "far", "[V, V_far]": "[V, C * V_far]"}),
+    Mistake("C is added to the scores", "That multiplies the weight by e to the power of C.",
+        {"C * far": "np.exp(C) * far"}),
+    Mistake("the weight is multiplied by log C", "log C may be added to a score. A weight is multiplied by C itself.",
+        {"C * far": "np.log(C) * far"}),
+    Mistake("sums in place of means", "A sum of C keys makes a score C times as large, and the weight is not C times "
+        "the weight of one token.", {"mean(axis=1)": "sum(axis=1)", "C * far": "far"}),
     Mistake("one chunk is missing", "Every chunk before the last two has its mean, the last of them too.",
         {"c < i // C - 1": "c < i // C - 2"}),
 )  # fmt: skip

@@ -42,10 +42,10 @@ def by_matrices(K, V, a, beta):
     return np.array(found)
 
 
-def from_all_errors(K, V, a, beta):
+def from_all_errors(K, V, a, beta, after=np.abs):
     K = K / np.sqrt((K**2).sum(axis=1))[:, None]
     i = np.arange(len(K))
-    M = beta * np.tril(K @ K.T, -1) * a ** np.maximum(i[:, None] - i, 0)
+    M = beta * np.tril(K @ K.T, -1) * a ** after(i[:, None] - i)
     return np.linalg.norm(np.linalg.solve(np.eye(len(K)) + M, V), axis=1)
 
 
@@ -77,7 +77,16 @@ MISTAKES = (
     Mistake("the state decays twice", "At each token the state is multiplied by a once, before it is read.",
         {"V[t] - K[t] @ S": "V[t] - a * (K[t] @ S)"},
         {"V[t] - K[t] @ S": "V[t] - a * (K[t] @ S)", "S = a * S": "", "(K[t], error)": "(K[t], error); S = a * S"}),
-    Mistake("no decay", "The state is multiplied by a at each token.", {"S = a * S": ""}),
+    Mistake("the decay is not kept", "Each token multiplies the state itself by a, and not only what is read from it.",
+        lambda *all: from_all_errors(*all, after=lambda tokens: np.minimum(tokens, 1))),
+    Mistake("the whole state fades", "The write corrects what the state gives for this key. What it gives for other "
+        "keys fades by a alone.", {WRITE: "S = (1 - beta) * S + beta * np.outer(K[t], V[t])"}),
+    Mistake("values are scaled to length 1", "Only the keys are scaled.",
+        lambda K, V, a, beta: surprises(K, V / np.linalg.norm(V, axis=1, keepdims=True), a, beta)),
+    Mistake("sums of absolute values", "The length of an error is the root of the sum of its squares.",
+        {"np.linalg.norm(error)": "abs(error).sum()"}),
+    Mistake("no decay", "The state is multiplied by a at each token.",
+        lambda K, V, a, beta: surprises(K, V, 1, beta)),
     Mistake("squared lengths", "The surprise is the length of the error, not its square.",
         {"np.linalg.norm(error)": "error @ error"}),
     Mistake("the sum, not the delta rule", "What is written is the error, not the whole value.",

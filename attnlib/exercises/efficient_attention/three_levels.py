@@ -54,9 +54,16 @@ MISTAKES = (
         "attended to one by one.", {"i // C % G": "i // C"}),
     Mistake("the query itself is not counted", "A query attends to itself, too.", {"i % C + 1": "i % C"}),
     Mistake("its own paragraph, or its own chapter, has a summary too", "What a query is in the middle of has no "
-        "summary for it: that would contain later tokens.", {"i // C % G": "i // C % G + 1"}),
-    Mistake("a chapter of G tokens", "A chapter has G paragraphs, which is C times as many tokens.",
-        {"i // (C * G)": "i // G"}),
+        "summary for it: that would contain later tokens.", {"i // C % G": "i // C % G + 1"},
+        {"i // C % G": "i // C % G + 2"}),
+    Mistake("the last C tokens", "A query attends to the tokens of its own paragraph alone: those before are in a "
+        "summary.", {"i % C + 1": "np.minimum(i + 1, C)"}),
+    Mistake("the last G paragraphs", "Paragraphs of an earlier chapter are in the summary of that chapter.",
+        {"i // C % G": "np.minimum(i // C, G)"}),
+    Mistake("paragraphs, and no chapters", "An earlier chapter is one summary, however many paragraphs it has.",
+        {"i // C % G": "i // C", "+ chapters": ""}),
+    Mistake("all tokens of the chapter", "Of an earlier paragraph only the summary is attended to.",
+        {"i // C % G": "i % (C * G)"}),
     Mistake("no later token is left out", "A query attends to the tokens up to itself only.",
         {"i % C + 1": "C + 0 * i"}),
 )  # fmt: skip

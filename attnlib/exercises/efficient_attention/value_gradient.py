@@ -4,7 +4,7 @@ write · ★★ · 12 min · 06-efficient-attention/2-three-faces-of-one-equatio
 
 In causal linear attention, without a decay, the outputs are O = tril(Q K^T) V. Q and K are (n, d_k), V is (n, d_v).
 G (n, d_v) is the gradient of a loss with respect to O. Return the gradient with respect to V, (n, d_v), in one pass
-over the tokens, without an array of n times n numbers.
+over the tokens, without an array of n times n numbers (the check compares the gradient alone).
 
 1. Which outputs does the value of token s take part in?
 2. In those of all tokens t from s on, each with the score of query t and key s. Which brackets leave the key alone?
@@ -60,7 +60,7 @@ def cases(rng):
 VARIANTS = (by_scores, by_running_sums)
 MISTAKES = (
     Mistake("a value reaches earlier outputs", "The value of token s is in the outputs of the tokens *from* s *on*, "
-        "not in those up to s.", from_the_first_on, lambda Q, K, G: np.triu(K @ Q.T).T @ G),
+        "not in those up to s.", from_the_first_on, lambda Q, K, G: np.tril(K @ Q.T) @ G),
     Mistake("a token does not read itself", "The output of token s contains its own value, too.", without_itself),
     Mistake("queries and keys exchanged", "The score is that of a later *query* and of the *key* of token s.",
         lambda Q, K, G: np.tril(K @ Q.T).T @ G),

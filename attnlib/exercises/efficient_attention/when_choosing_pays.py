@@ -31,6 +31,12 @@ MISTAKES = (
         "The question is where both together do as much as the layer alone.", CHOSEN * ALONE / INDEXER),
     Mistake("the indexer scores the chosen keys only", "It has to score all keys: only then is it known which are "
         "chosen.", CHOSEN * (ALONE + INDEXER) / ALONE),
+    Mistake("upside down", "At n keys the layer alone does 900 n more than the indexer, and that is 1,000 for each "
+        "chosen key.", CHOSEN * (ALONE - INDEXER) / ALONE),
+    Mistake("keys and multiplications are added", "450 is a number of keys, 100 a number of multiplications for one "
+        "key.", CHOSEN + INDEXER),
+    Mistake("the chosen keys on top", "The chosen keys are among the keys that the indexer scores.",
+        CHOSEN * ALONE / INDEXER + CHOSEN),
     Mistake("the indexer is cheaper than it is", "The layer alone does 1,000 for each key, the indexer 100: the "
         "difference is 900.", CHOSEN * ALONE / (ALONE + INDEXER)),
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """The cases of an exercise, what the right answer does on each of them, and how an answer compares with that."""
 
 import functools
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -88,20 +89,26 @@ class Cases:
         return False
 
     def tell(self, outcomes: Sequence[Outcome], finite: bool = False) -> bool:
-        """Whether these outcomes are wrong in a way that is hardly chance; `finite`: nan and inf tell nothing."""
+        """Whether these outcomes are wrong in a way that is hardly chance; `finite`: nan and inf tell nothing.
+
+        One number wherever it is wrong tells something if other cases are right, and not all by the same number.
+        """
         numbers: set[str] = set()
+        right: set[str] = set()
         for got, want, tolerance in zip(outcomes, self.expected, self.tolerances, strict=True):
             if got.changed and not want.changed and not finite:
                 return True
-            if got.kind == "error" or same(got, want, *tolerance):
+            if got.kind == "error":
                 continue
+            found = right if same(got, want, *tolerance) else numbers
             for array in (array for array in got.arrays if array.size):
                 values = array.astype(float).ravel()
                 values = values[np.isfinite(values)] if finite else values
-                numbers.update(
+                found.update(
                     str(x) for x in (np.unique(values.round(12) + 0.0)[[0, -1]] if values.size else ())
                 )
-        return len(numbers) > 1
+        one_number = bool(numbers) and all(math.isfinite(float(x)) for x in numbers)
+        return len(numbers) > 1 or (not finite and one_number and len(right) > 1)
 
 
 def differ_in_type_only(pairs: Sequence[tuple[Outcome, Outcome]]) -> bool:

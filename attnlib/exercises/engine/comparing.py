@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attnlib.exercises.engine.outcomes import Outcome, close, same_type
+from attnlib.exercises.engine.outcomes import Outcome, close, same_type, several
 from attnlib.exercises.engine.results import Code, Part
 from attnlib.exercises.engine.tables import SideBySide, number
 
@@ -65,8 +65,10 @@ def is_plural(name: str) -> bool:
     """
     >>> is_plural("Your kept numbers"), is_plural("Your bytes at the peak"), is_plural("Your bias")
     (True, True, False)
+    >>> is_plural("Your tiles with a pair"), is_plural("Your row without zeros")
+    (True, False)
     """
-    noun = re.split(r" (?:in|at|of|for|to) ", name)[0]
+    noun = re.split(r" (?:in|at|of|for|to|with|without) ", name)[0]
     return noun.endswith("s") and not noun.endswith(("ss", "as", "us", "is"))
 
 
@@ -83,7 +85,7 @@ def wrong_kind(got: Outcome, want: Outcome) -> str:
     wanted = {
         "array": "a NumPy array",
         "tensor": "a torch tensor",
-        "tuple": f"a tuple of {len(want.arrays)} arrays",
+        "tuple": f"a tuple of {several(want.arrays)}",
     }
     rule = wanted.get(want.kind, f"a {want.kind}")
     if got.kind == "None":

@@ -128,7 +128,7 @@ def adapted(got: Outcome, want: Outcome) -> Outcome:
             kind, arrays = taken_apart(
                 tuple(np.asarray(part) if isinstance(part, list) else part for part in got.value)
             )
-            note = f"A tuple of {len(want.arrays)} arrays was expected; your {got.kind} does as well."
+            note = f"A tuple of {several(want.arrays)} was expected; your {got.kind} does as well."
         elif want.kind == "array" and isinstance(got.value, list | tuple):
             kind, arrays = taken_apart(np.array(got.value))
             note = f"An array was expected; your {got.kind} of numbers does as well."
@@ -139,6 +139,15 @@ def adapted(got: Outcome, want: Outcome) -> Outcome:
     if kind != want.kind:
         return replace(got, value=None)
     return Outcome(kind, arrays, changed=got.changed, notes=(note,))
+
+
+def several(arrays: Sequence[np.ndarray]) -> str:
+    """How many results there are, and what they are called.
+
+    >>> several((np.zeros(2), np.array(1.0))), several((np.array(3), np.array(1)))
+    ('2 arrays', '2 numbers')
+    """
+    return f"{len(arrays)} {'arrays' if any(one.ndim for one in arrays) else 'numbers'}"
 
 
 def close(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> np.ndarray:
