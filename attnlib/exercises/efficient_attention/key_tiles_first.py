@@ -3,10 +3,10 @@
 write · ★★ · 12 min · 06-efficient-attention/9-tiles-become-a-kernel
 
 Attention in tiles can take one block of keys after the other and go through the blocks of queries, as the first
-FlashAttention did. needed (rows, columns) is True where a tile is computed: a row is a block of B queries, a column a
-block of B keys; queries, keys, values and outputs are d wide. For each column with at least one tile, its keys and
-values are loaded once. For each tile its queries are loaded; the outputs so far and two numbers for each query, its
-maximum and its sum, are loaded and stored again. Return how many numbers are moved in all.
+FlashAttention did. `needed` is a boolean array with one row for each block of B queries and one column for each block
+of B keys, True where the tile is computed; queries, keys, values and outputs are d wide. For each column with at least
+one tile, its keys and values are loaded once. For each tile its queries are loaded; the outputs so far and two numbers
+for each query, its maximum and its sum, are loaded and stored again. Return how many numbers are moved in all.
 
 1. What is moved once for each column that has a tile, and what for each tile?
 2. A column: 2 B d numbers. A tile: the queries once, the outputs twice, the two numbers for each query twice.
