@@ -52,7 +52,7 @@ def generated(exercise: CodeExercise, naming: Naming, form: object) -> Named | N
 
 
 def says_enough(name: str) -> bool:
-    of_entries = name.endswith("in hidden entries")  # true of any choice between numbers, also where no mask hides
+    of_entries = name.endswith("in hidden entries")  # true where no mask hides, too
     return is_specific(name) and is_usable(name) and not of_entries
 
 
