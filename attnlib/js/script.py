@@ -16,6 +16,7 @@ from attnlib.data.bpe.files import load_tokenizer
 from attnlib.data.results import load_result
 from attnlib.js.eight_bits import Rows, quantised, read_safetensors
 from attnlib.js.held_out import held_out
+from attnlib.js.kinds import KINDS
 from attnlib.js.letters import CLASSES, ranges_of, written
 
 HERE = Path(__file__).parent
@@ -27,8 +28,30 @@ SIZES = {
     "n_heads": 4,
     "n_layers": 4,
 }  # of attnlib.models.course.CONFIG
-MODEL = ("tokenizer", "ops", "attention", "block", "gpt", "sampling", "marks", "measure")  # bottom-up
-PICTURE = ("elements", "address", "load", "tokens", "bars", "heads", "parts", "file", "rates", "picture")
+MODEL = (
+    "tokenizer",
+    "ops",
+    "attention",
+    "block",
+    "gpt",
+    "sampling",
+    "marks",
+    "measure",
+    "unfold",
+)  # bottom-up
+PICTURE = (
+    "elements",
+    "address",
+    "load",
+    "tokens",
+    "bars",
+    "heads",
+    "parts",
+    "file",
+    "rates",
+    "unfold",
+    "picture",
+)
 EXPORT = re.compile(r"^export ", re.M)
 EXPORTED = re.compile(r"^export const (\w+)", re.M)
 # What is one piece in a script: a comment, or (in the group) a text, a template with texts in it, or a pattern.
@@ -59,7 +82,7 @@ def page_script() -> str:
     names = ", ".join(EXPORTED.findall(model_source()))
     worker = (HERE / "model" / "worker.js").read_text("utf8")
     picture = "\n".join((HERE / "picture" / f"{name}.js").read_text("utf8") for name in PICTURE)
-    style = json.dumps((HERE / "picture" / "inside.css").read_text("utf8"))
+    style = json.dumps(without_space((HERE / "picture" / "inside.css").read_text("utf8")), ensure_ascii=False)
     return (
         squeezed(
             f"""const insideModel = (asWorker) => {{
@@ -78,6 +101,15 @@ def page_script() -> str:
         )
         + f"document.head.append(Object.assign(document.createElement('style'), {{ textContent: {style} }}));\n"
     )
+
+
+def without_space(style: str) -> str:
+    """A style sheet without the white space that means nothing.
+
+    >>> without_space(".a :is(b, i) { width: calc(1em - 2px); }\\n.c { top: 0; }\\n")
+    '.a :is(b,i){width:calc(1em - 2px)}.c{top:0}'
+    """
+    return re.sub(r"\s*([{},;])\s*|(?<=:)\s+", r"\1", style).replace(";}", "}").strip()
 
 
 def squeezed(script: str) -> str:
@@ -152,6 +184,7 @@ def model_file() -> str:
         "tokenizer": tokenizer_data(),
         "means": load_result("course_means")["means"],
         "heldOut": held_out_data(),
+        "kinds": {name: kind._asdict() for name, kind in KINDS.items()},
         "tensors": tensors,
         "numbers": base64.b64encode(numbers).decode(),
     }

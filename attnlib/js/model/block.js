@@ -2,9 +2,13 @@
 
 export const block = (layer, X, n, first, kept, out, work) => {
   layerNorm(X, layer.norm_1, n, work.Z);
+  remember(work, kept, { Z_1: work.Z });
   add(X, attention(layer.attention, work.Z, n, first, kept, out.heads, work), n);
+  remember(work, kept, { Y_1: work.Y, X_1: X });
   layerNorm(X, layer.norm_2, n, work.Z);
-  add(X, feedForward(layer.feed_forward, work.Z, n, out.network, work), n);
+  remember(work, kept, { Z_2: work.Z });
+  add(X, feedForward(layer.feed_forward, work.Z, n, out.network, kept, work), n);
+  remember(work, kept, { Y_2: work.Y });
 };
 
 /* X + Y, for n positions: the residual connection. */
@@ -14,14 +18,16 @@ const add = (X, Y, n) => {
 };
 
 /* W_2 gelu(W_1 Z): each position by itself. `replaced` takes the network out: what it adds instead. */
-const feedForward = ({ W_1, W_2 }, Z, n, replaced, work) => {
+const feedForward = ({ W_1, W_2 }, Z, n, replaced, kept, work) => {
   const d = W_2.b.length;
   if (replaced) {
     for (let t = 0; t < n; t++) work.Y.set(replaced, t * d);
     return work.Y;
   }
   linear(W_1, Z, n, work.hidden);
+  remember(work, kept, { A: work.hidden });
   gelu(work.hidden.subarray(0, n * W_1.b.length));
+  remember(work, kept, { H: work.hidden });
   linear(W_2, work.hidden, n, work.Y);
   return work.Y;
 };

@@ -29,12 +29,14 @@ const arrayOf = ({ shape: [rows, width], at, scales }, bytes) => {
 const rowOf = ({ W, scale }, i, d) => Float64Array.from(W.subarray(i * d, (i + 1) * d), (w) => w * scale[i]);
 
 /* One text that is being read: its tokens, the kept keys and values, the weights, and the stream before and after each
-   block. `out[l]` says what is taken out of block l: `{heads: [vector or nothing, ...], network: vector or nothing}`. */
-export const newRun = ({ config }, out = []) => {
+   block. `out[l]` says what is taken out of block l: `{heads: [vector or nothing, ...], network: vector or nothing}`. A `whole` run keeps all that it computes, in 64 bits; it has to be read at once. */
+export const newRun = ({ config }, out = [], whole = false) => {
   const { n_layers, n_heads, d_model, context } = config;
-  const floats = (n) => new Float32Array(n);
-  const kept = () => ({ heads: n_heads, context, K: floats(context * d_model), V: floats(context * d_model), P: floats(n_heads * context * context) });
+  const floats = (n) => (whole ? new Float64Array(n) : new Float32Array(n));
+  const S = () => (whole ? { S: floats(n_heads * context * context) } : {});
+  const kept = () => ({ heads: n_heads, context, K: floats(context * d_model), V: floats(context * d_model), P: floats(n_heads * context * context), ...S() });
   return {
+    whole,
     tokens: [],
     out: Array.from({ length: n_layers }, (_, l) => out[l] ?? { heads: [], network: null }),
     kept: Array.from({ length: n_layers }, kept),
@@ -51,6 +53,7 @@ export const read = (model, run, tokens) => {
   if (!n) return;
   if (first + n > context) throw new Error(`The model reads at most ${context} tokens; these would be ${first + n}.`);
   const work = workspace(model, n);
+  work.whole = run.whole;
   tokens.forEach((token, t) => {
     const [what, where] = [rowOf(model.embed, token, d), rowOf(model.places, first + t, d)];
     work.X.set(what.map((x, i) => x + where[i]), t * d);
@@ -68,6 +71,7 @@ const through = (model, run, n, first, from, work) => {
     run.stream[l + 1].set(work.X, first * d);
   }
   layerNorm(work.X, model.norm, n, work.Z);
+  remember(work, run, { Z: work.Z });
   linear(model.embed, work.Z, n, run.scores.subarray(first * vocab));
 };
 

@@ -3,10 +3,10 @@
 const held = {}; // the model, its tokenizer, the mean outputs, the two runs: the whole model and the changed one
 
 const asked = {
-  load: ({ config, tokenizer, means, heldOut, tensors, bytes }) => {
+  load: ({ config, tokenizer, means, heldOut, kinds, tensors, bytes }) => {
     held.gpt = newGPT(config, tensors, bytes);
     held.tokenizer = newTokenizer(tokenizer);
-    Object.assign(held, { means, heldOut });
+    Object.assign(held, { means, heldOut, kinds });
     held.runs = { whole: newRun(held.gpt), changed: null };
     return {};
   },
@@ -38,6 +38,13 @@ const asked = {
     const runs = runsOf(off);
     const weights = allHeads(held.gpt).map((head) => weightsAt(runs.at(-1), head, t).slice());
     return { scores: runs.map((run) => scoresAt(held.gpt, run, t).slice()), lens: likeliestInLens(runs.at(-1), t), weights };
+  },
+
+  /* One number of the run that is drawn, with its inputs. */
+  unfold: ({ open, most, off, settings }) => {
+    const s = unfoldable(off, settings);
+    const address = addressOf(s, open);
+    return address ? { ...held.kinds[address[0]], ...unfold(s, address, most) } : { missing: true };
   },
 
   map: ({ head, off }) => {
@@ -79,6 +86,19 @@ const asked = {
 /* The whole model's run and, if something is off, the changed one, which is then the one that is drawn. */
 const runsOf = (off) => (off.length ? [held.runs.whole, held.runs.changed] : [held.runs.whole]);
 
+/* The run that is drawn, read once more with everything kept that it computes. */
+const unfoldable = (off, settings) => {
+  const { tokens, out } = runsOf(off).at(-1);
+  const key = JSON.stringify([tokens, off]);
+  if (held.unfolded !== key) {
+    const run = newRun(held.gpt, out, true);
+    read(held.gpt, run, tokens);
+    held.state = newState(held.gpt, run, settings, (token) => pieces([token])[0]);
+    held.unfolded = key;
+  }
+  return Object.assign(held.state, { settings });
+};
+
 const pieces = (tokens) => tokens.map((token) => held.tokenizer.decode([token]));
 
 /* What is off, as ["1.3", "2.network", "0.attention"] with how: the vectors that stand in the parts' places. */
@@ -110,7 +130,7 @@ const follow = (run, tokens) => {
 const likeliestInLens = (run, t) =>
   run.stream.map((_, k) => {
     const P = probabilities(lens(held.gpt, run, k, t));
-    return order(P).slice(0, 3).map((token) => [pieces([token])[0], P[token]]);
+    return order(P).slice(0, 3).map((token) => [pieces([token])[0], P[token], token]);
   });
 
 onmessage = ({ data: { id, ask, ...given } }) => {

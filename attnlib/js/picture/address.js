@@ -1,5 +1,5 @@
 /* Everything that the picture shows has an address: what stands after `#gpt?` in the URL. */
-const START = { text: "", seed: 1, t: -1, temperature: 0.8, topK: 0, nucleus: 1, head: "2.1", kind: "opening bracket", off: [] };
+const START = { text: "", seed: 1, t: -1, temperature: 0.8, topK: 0, nucleus: 1, head: "2.1", kind: "opening bracket", open: "", off: [] };
 
 const fromAddress = (hash) => {
   if (!hash.startsWith("#gpt?")) return {};
@@ -14,6 +14,7 @@ const fromAddress = (hash) => {
     ...number("seed", 0, 999999), ...number("t", -1, 255), ...number("temperature", 0, 2), ...number("topK", 0, 50), ...number("nucleus", 0.05, 1),
     ...(/^[0-3]\.[0-3]$/.test(given.get("head")) ? { head: given.get("head") } : {}),
     ...(given.has("kind") ? { kind: given.get("kind") } : {}),
+    ...(/^[\w.]+$/.test(given.get("open")) ? { open: given.get("open") } : {}),
     off,
   };
 };

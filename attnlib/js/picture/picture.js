@@ -92,7 +92,7 @@ const livePicture = async (root, ask) => {
   const drawBars = () => {
     const t = place();
     const u = model.uniform(state.seed, t);
-    view.shown = showBars(bars, view.at.scores, state, (token) => view.vocabulary[token], u, view.tokens[t + 1]);
+    view.shown = showBars(bars, view.at.scores, state, (token) => view.vocabulary[token], u, view.tokens[t + 1], t);
     remember();
   };
   const drawHeads = () => {
@@ -108,7 +108,7 @@ const livePicture = async (root, ask) => {
     const head = state.head.split(".").map(Number);
     const row = view.at.weights[4 * head[0] + head[1]];
     strip.connect(row);
-    showWeights(weights, row, view.pieces);
+    showWeights(weights, row, view.pieces, `${state.head}.${place()}`);
     if (asMap.open) showMap(map, await ask("map", { head, off: state.off }), view.pieces, choose);
   };
   asMap.addEventListener("toggle", () => asMap.open && drawWeights());
@@ -129,7 +129,7 @@ const livePicture = async (root, ask) => {
     view.at = at;
     strip.select(place());
     drawBars();
-    showLens(lens, at.lens);
+    showLens(lens, at.lens, place());
     await drawWeights();
     tell(note);
   };
@@ -198,8 +198,13 @@ const livePicture = async (root, ask) => {
     await update();
     if (off.length) other.replaceChildren(make("p", {}, "With the part out it writes:"), make("pre", { tabindex: "0" }, changed.join("")));
   };
+  const open = unfolder(root, ask, () => ({ off: state.off, settings: settingsOf(state) }), (number) => {
+    state.open = number;
+    remember();
+  });
   addEventListener("resize", () => view.at && drawWeights());
   await typed(state.text);
+  if (state.open) await open(state.open);
 };
 
 for (const root of document.querySelectorAll(".inside-gpt")) mountPicture(root);

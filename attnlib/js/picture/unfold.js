@@ -1,0 +1,65 @@
+/* A number unfolds: a panel with its equation, its line of NumPy and its inputs, each of which opens in turn. */
+const FIRST = 6; // terms of a sum, until the others are wanted
+
+/* Four digits; very large and very small numbers with a power of ten. */
+const digits = (x) => {
+  if (Number.isInteger(x) && Math.abs(x) < 1e5) return String(x).replace("-", "−");
+  const [, number, power] = (Math.abs(x) < 1e5 && Math.abs(x) >= 1e-4 ? x.toPrecision(4) : x.toExponential(3)).match(/([^e]*)(?:e\+?(.*))?/);
+  return `${number}${power ? ` × 10${power.replace(/./g, (one) => (one === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[one]))}` : ""}`.replace("-", "−");
+};
+/* A number that opens: a press asks for it, wherever it stands. */
+const opens = (text, open) => make("button", { type: "button", class: "ig-n", "data-open": open }, text);
+const formula = (text) => text.split(/_(\w+)/).map((part, i) => (i % 2 ? make("sub", {}, part) : part));
+
+/* `given` says what is off and how the page draws; `moved` gets the address of the number that is open. */
+const unfolder = (root, ask, given, moved) => {
+  const box = make("dialog", { class: "ig ig-unfold", "aria-labelledby": "ig-unfolded" });
+  let path = [];
+  const shown = ({ value, open }) => (open ? opens(digits(value), open) : digits(value));
+  const to = (n) => {
+    path = path.slice(0, n);
+    return n ? show() : box.close();
+  };
+  const termsOf = ({ n, heads, rows, sum }) => {
+    const [row, cell] = [(...cells) => make("tr", {}, ...cells), (one) => make("td", {}, one)];
+    const head = row(make("td"), ...heads.map((one) => make("th", { scope: "col" }, ...formula(one))));
+    const body = rows.map(({ label, cells, term }) => row(make("th", { scope: "row" }, label), ...cells.map(shown).map(cell), ...(heads.length > cells.length ? [cell(digits(term))] : [])));
+    const last = row(make("th", { scope: "row", colspan: heads.length }, n > 1 ? `sum of all ${n}` : "sum"), cell(digits(sum)));
+    const more = n - rows.length;
+    const list = make("div", { class: "ig-terms", tabindex: more ? null : "0", role: "group", "aria-label": "The terms of the sum" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...body), make("tfoot", {}, last)));
+    return [make("p", { class: "ig-small" }, more ? "The terms that are largest in size:" : "All terms, the largest in size first:"), list, ...(more ? [button(`${more} more`, () => show(1e9))] : [])];
+  };
+  const show = async (most = FIRST) => {
+    const found = await ask("unfold", { open: path.at(-1).open, most, ...given() });
+    if (found.missing) return to(path.length - 1);
+    Object.assign(path.at(-1), found);
+    const heading = make("h3", { id: "ig-unfolded", tabindex: "-1" }, `${found.name[0].toUpperCase()}${found.name.slice(1)}: ${digits(found.value)}`);
+    const steps = path.slice(0, -1).map(({ name, value }, i) => make("li", {}, button(`${name} ${digits(value)}`, () => to(i + 1))));
+    const trail = make("ol", { class: "ig-path", "aria-label": "The way here" }, ...steps);
+    const { equation, number, page, label, line, file, says, taken } = found;
+    const link = page && make("a", { href: `../${page}.html${label && `#${label}`}` }, label ? `(${number})` : `page ${number}`);
+    box.replaceChildren(
+      make("div", { class: "ig-row" }, ...(path.length > 1 ? [button("Back", () => to(path.length - 1))] : []), button("Close", () => to(0)), trail),
+      heading, make("p", { class: "ig-small" }, found.where),
+      ...(taken ? [make("p", {}, "This part is taken out: the number stands in its place.")] : [make("p", {}, ...formula(says)),
+        ...(equation ? [make("p", { class: "ig-equation" }, ...formula(equation), " ", link)] : []),
+        ...(line ? [make("p", { class: "ig-small" }, `In NumPy, attnlib/${file}:`), make("code", {}, line)] : [])]),
+      ...(found.given.length ? [make("p", { class: "ig-given" }, ...found.given.map((one) => make("span", {}, ...formula(one.letter), " = ", shown(one))))] : []),
+      ...(found.terms ? termsOf(found.terms) : []));
+    if (!box.open) box.showModal();
+    trail.scrollLeft = 1e5;
+    heading.focus();
+    moved(path.at(-1).open);
+  };
+  const open = (one) => {
+    path.push({ open: one });
+    return show();
+  };
+  root.addEventListener("click", ({ target }) => target.dataset.open && open(target.dataset.open));
+  box.addEventListener("close", () => {
+    path = [];
+    moved("");
+  });
+  root.append(box);
+  return open;
+};

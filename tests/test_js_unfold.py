@@ -1,0 +1,227 @@
+"""Every number of the page's model unfolds: it equals its equation on its inputs, and the book has that equation."""
+
+import json
+import math
+import random
+import re
+from pathlib import Path
+
+import pytest
+from browser_model import in_node
+from inside_torch import Inside
+
+from attnlib.js.kinds import KINDS
+from attnlib.models.course import END, course_tokenizer
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXT = "class Queue:\n    def __init__(self, items):\n        self.items = list(items)\n\n    def put(self, item):\n"
+N, L, HEADS, WIDTH, D, HIDDEN, VOCAB = 24, 4, 4, 64, 256, 1024, 2048
+SETTINGS = {"temperature": 0.8, "topK": 40, "nucleus": 0.95}
+STATE = """
+const read = (tokens, settings) => {
+  const run = m.newRun(gpt, [], true);
+  m.read(gpt, run, tokens);
+  return m.newState(gpt, run, settings, (token) => tokenizer.decode([token]));
+};
+const state = read(given.tokens, given.settings);
+"""
+
+
+def tokens_read():
+    by = course_tokenizer()
+    return (by.encode(END) + by.encode_ordinary(TEXT))[:N]
+
+
+def addresses(rng, tokens):
+    """For each kind where one of its numbers may stand, drawn by chance."""
+    t = rng.randrange(1, N)
+    j, l, h, c, i, u = (rng.randrange(n) for n in (t + 1, L, HEADS, WIDTH, D, HIDDEN))
+    n, w, k, half = rng.randrange(3), rng.randrange(VOCAB), rng.randrange(L + 1), rng.randrange(2)
+    name = rng.choice(["W_Q", "W_K", "W_V", "W_O"])
+    norm = [rng.randrange(L + 1) if n == 0 else l, n]
+    likely = tokens[min(t, N - 1)]
+    return {
+        "bits": [t, likely], "draw": [t, 0], "p": [k, t, w], "z": [k, t, w], "Z": [*norm, t, i], "mean": [*norm, t],
+        "variance": [*norm, t], "embedding": [t, i], "X": [half, max(l, 1 - half), t, i], "attended": [l, t, i],
+        "O": [l, h, t, c], "P": [l, h, t, j], "S": [l, h, t, j], "Q": [l, h, t, c], "K": [l, h, t, c],
+        "V": [l, h, t, c], "A": [l, t, u], "H": [l, t, u], "network": [l, t, i], "W": [l, name, i, rng.randrange(D)],
+        "b": [l, name, i], "gain": [*norm, i], "shift": [*norm, i],
+    }  # fmt: skip
+
+
+def drawn(count):
+    """Addresses, spread evenly over the kinds."""
+    rng, tokens = random.Random(20261127), tokens_read()
+    kinds = list(KINDS)
+    return [[kind, *addresses(rng, tokens)[kind]] for kind in (kinds[n % len(kinds)] for n in range(count))]
+
+
+def shown_again(found):
+    """The equation of a kind, on the inputs that are shown."""
+    g = {one["letter"]: one["value"] for one in found["given"]}
+    rows = (
+        [[cell["value"] for cell in row["cells"]] for row in found["terms"]["rows"]] if found["terms"] else []
+    )
+    total = math.fsum(math.prod(row) for row in rows)
+    match found["kind"]:
+        case "bits":
+            return -math.log(g["p_w"]) / math.log(2)
+        case "draw":
+            return math.exp(g["z_w"] / g["T"]) / math.fsum(math.exp(z / g["T"]) for (z,) in rows)
+        case "p":
+            return math.exp(g["z_w"]) / math.fsum(math.exp(z) for (z,) in rows)
+        case "P":
+            return math.exp(g["s_j"]) / math.fsum(math.exp(s) for (s,) in rows)
+        case "z" | "O":
+            return total
+        case "S":
+            return total / math.sqrt(g["d_k"])
+        case "Z":
+            return g["γ_i"] * (g["x_i"] - g["μ"]) / math.sqrt(g["σ²"] + g["ε"]) + g["β_i"]
+        case "mean":
+            return total / g["d"]
+        case "variance":
+            return math.fsum((x - g["μ"]) ** 2 for (x,) in rows) / g["d"]
+        case "embedding":
+            return g["E_wi"] + g["P_ti"]
+        case "X":
+            return g["r_i"] + g["y_i"]
+        case "attended" | "Q" | "K" | "V" | "A" | "network":
+            return total + g["b_i"]
+        case "H":
+            a = g["a"]
+            return a * (1 + math.tanh(math.sqrt(2 / math.pi) * (a + 0.044715 * a**3))) / 2
+        case "W":
+            return g["n"] * g["r"]
+
+
+def sizes_of(found):
+    """The largest number that the equation adds up: what an error is relative to."""
+    terms = [abs(row["term"]) for row in found["terms"]["rows"]] if found["terms"] else []
+    return max(
+        [abs(found["value"]), *terms] if found["kind"] not in ("p", "draw", "P") else [abs(found["value"])]
+    )
+
+
+@pytest.fixture(scope="module")
+def unfolded(tmp_path_factory):
+    given = {"tokens": tokens_read(), "settings": SETTINGS, "at": drawn(230)}
+    program = f"""{STATE}
+    const kept = ([kind, t, i]) => [kind, t, m.order(m.scoresAt(gpt, state.run, t))[i]]; // settings leave tokens out
+    const inside = given.at.map((at) => m.unfold(state, at[0] === "draw" ? kept(at) : at));
+    const opened = inside.flatMap(({{ given, terms }}) =>
+      [...given, ...(terms ? terms.rows.slice(0, 3).flatMap((row) => row.cells) : [])].filter((one) => one.open));
+    answer({{ inside, opened: opened.map((one) => [one, m.unfold(state, m.addressOf(state, one.open), 3).value]) }});
+    """
+    return in_node(tmp_path_factory.mktemp("unfold"), program, given)
+
+
+def test_two_hundred_random_numbers_equal_their_equation_on_their_inputs(unfolded):
+    computed = [found for found in unfolded["inside"] if found["given"] or found["terms"]]
+    assert len(computed) >= 200 and len({found["kind"] for found in computed}) == len(KINDS) - 3
+    for found in computed:
+        assert shown_again(found) == pytest.approx(found["value"], rel=0, abs=1e-5 * sizes_of(found)), found[
+            "where"
+        ]
+        if found["terms"]:
+            assert found["terms"]["n"] == len(found["terms"]["rows"])
+            assert found["terms"]["sum"] == pytest.approx(
+                sum(row["term"] for row in found["terms"]["rows"]), rel=1e-9, abs=1e-9
+            )
+
+
+def test_each_input_opens_as_the_number_that_was_shown(unfolded):
+    assert len(unfolded["opened"]) > 700
+    for shown, value in unfolded["opened"]:
+        assert value == shown["value"], shown
+
+
+def test_every_path_ends_at_what_is_learned(tmp_path):
+    """Opened again and again, by chance, every number ends at a parameter, and no path is longer than the model."""
+    program = f"""{STATE}
+    let seed = 7;
+    const chance = (n) => Math.floor(m.uniform(7, seed++) * n);
+    const path = () => {{
+      const kinds = [];
+      let at = ["bits", given.tokens.length - 2, given.tokens.at(-1)];
+      for (;;) {{
+        const {{ kind, given, terms }} = m.unfold(state, at, 40);
+        kinds.push(kind);
+        const all = [...given, ...(terms?.rows ?? []).flatMap((row) => row.cells)].filter((one) => one.open);
+        if (!all.length) return kinds;
+        const computed = all.filter((one) => !/^(W|b|gain|shift)\\b/.test(one.open));
+        const inputs = computed.length ? computed : all;
+        at = m.addressOf(state, inputs[chance(inputs.length)].open);
+      }}
+    }};
+    answer(Array.from({{ length: 60 }}, path));
+    """
+    paths = in_node(tmp_path, program, {"tokens": tokens_read(), "settings": SETTINGS})
+    assert {path[-1] for path in paths} <= {"W", "b", "gain", "shift"} and max(map(len, paths)) < 60
+    assert {kind for path in paths for kind in path} > {
+        "S",
+        "Q",
+        "K",
+        "V",
+        "P",
+        "O",
+        "A",
+        "H",
+        "network",
+        "X",
+        "mean",
+    }
+
+
+def test_an_address_that_the_run_has_not_is_refused(tmp_path):
+    wrong = [
+        "",
+        "toString.1",
+        "S.2.1.3.7",
+        "X.0.9.1.1",
+        "P.0.0.99.1",
+        "W.0.W_9.1.1",
+        "p.4.3",
+        "Q.1.1.1.x",
+        "constructor",
+    ]
+    program = f"{STATE}\nanswer(given.wrong.map((one) => m.addressOf(state, one)));"
+    assert in_node(tmp_path, program, {"tokens": tokens_read(), "settings": SETTINGS, "wrong": wrong}) == [
+        None
+    ] * len(wrong)
+
+
+def test_the_numbers_are_those_of_pytorch(unfolded):
+    inside = Inside(tokens_read())
+    pairs = zip(drawn(230), unfolded["inside"], strict=True)
+    compared = [(at, found) for at, found in pairs if at[0] not in ("draw", "bits")]
+    assert len(compared) > 200
+    for at, found in compared:
+        assert found["value"] == pytest.approx(inside.value(*at), rel=1e-6, abs=1e-6), at
+
+
+# ---- The book has what the page says ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.page])
+def test_the_equation_stands_under_its_number_on_its_page(name):
+    kind = KINDS[name]
+    cells = json.loads((ROOT / "book" / f"{kind.page}.ipynb").read_text("utf8"))["cells"]
+    if kind.label:
+        text = "\n".join("".join(cell["source"]) for cell in cells)
+        equation = re.search(rf'<a id="{kind.label}"></a>\s*\$\$(.*?)\$\$', text, re.S)
+        assert equation and f"\\tag{{{kind.number}}}" in equation[1]
+    else:
+        chapter, page = (int(part.split("-")[0]) for part in kind.page.split("/"))
+        assert kind.number == f"{chapter}.{page}"
+
+
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.line])
+def test_the_line_of_numpy_stands_in_its_file(name):
+    kind = KINDS[name]
+    lines = (ROOT / "attnlib" / kind.file).read_text("utf8").splitlines()
+    assert any(line.split("  #")[0].strip() == kind.line for line in lines)
+
+
+def test_the_kinds_of_the_page_are_those_of_the_model(tmp_path):
+    assert in_node(tmp_path, "answer(Object.keys(m.KINDS))") == list(KINDS)
