@@ -7,6 +7,7 @@ import pytest
 import test_explorable_pages as explorables
 import test_pages as pages
 import torch
+from inside_torch import Inside
 from test_js_model import rates_in_python
 from waits import until
 
@@ -340,9 +341,9 @@ def test_a_probability_unfolds_to_one_product_and_back_by_keyboard(browser, orig
                 target, _, label = link.removeprefix("../").partition("#")
                 assert f'id="{label}"' in (pages.SITE / "book" / target).read_text("utf8") or not label
             if kind == "S":
-                rows = [[number(x) for x in row[1:]] for row in rows_of(page.locator(".ig-terms table"))]
+                rows = [[number(x) for x in row[1:]] for row in rows_of(page.locator(".ig-terms table"))[:-1]]
                 assert all(q * k == pytest.approx(product, rel=2e-3) for q, k, product in rows)
-                total = number(page.locator(".ig-terms tfoot td").text_content())
+                total = number(page.locator(".ig-terms tbody tr:last-child td").last.text_content())
                 assert total / 8 == pytest.approx(values[-1], rel=1e-3)
                 more = page.get_by_role("button", name="58 more")
                 more.focus()
@@ -350,9 +351,9 @@ def test_a_probability_unfolds_to_one_product_and_back_by_keyboard(browser, orig
                 until(
                     page,
                     "all products are there",
-                    "() => document.querySelectorAll('.ig-terms tbody tr').length === 64",
+                    "() => document.querySelectorAll('.ig-terms tbody tr').length === 65",
                 )
-                rows = rows_of(page.locator(".ig-terms table"))
+                rows = rows_of(page.locator(".ig-terms table"))[:-1]
                 assert sum(number(row[3]) for row in rows) == pytest.approx(total, abs=0.02)
                 assert faults(page) == []
                 pages.in_dark(page)
@@ -397,6 +398,50 @@ def test_on_a_phone_each_number_fits_one_screen_and_has_an_address(browser, orig
         page.locator("summary", has_text="The weights as a table").tap()
         page.locator("[data-open^='P.2.1.']").first.tap()
         unfolded(page, "P")
+        assert opened.faults == []
+
+
+def test_what_moved_a_surprise_is_shown_beside_leave_one_out(browser, origin):
+    by = course_tokenizer()
+    space = by.encode(" ")[0]
+    with pages.Opened(browser, address(origin)) as opened:
+        page = opened.page
+        load(page)
+        tokens = by.encode(END) + by.encode_ordinary(page.locator("textarea").input_value())
+        t, bracket = len(tokens) - 1, by.encode(")")[0]
+        inside = Inside(tokens)
+        inside.backward(t, bracket)
+        page.get_by_role("button", name="Compare the tokens").click()
+        page.get_by_role("button", name="Stop").click()
+        page.locator(".ig section", has_text="Stopped.").wait_for()
+        page.get_by_role("button", name="Compare the tokens").click()
+        page.locator(".ig [role=status]", has_text="Rank correlation").wait_for()
+        rows = rows_of(page.get_by_role("table", name="What moved the surprise of “)” after position 41"))
+        X = inside.kept["stream", 0]
+        lengths = (X * X.grad).norm(dim=-1).tolist()
+        whole = -math.log2(inside.kept["p", 4][t, bracket].item())
+        more = {}
+        for j, _, length, bits in rows:
+            changed = [*tokens[: int(j)], space, *tokens[int(j) + 1 :]]
+            more[int(j)] = -math.log2(Inside(changed).kept["p", 4][t, bracket].item()) - whole
+            assert number(length) == pytest.approx(lengths[int(j)], rel=2e-3)
+            assert number(bits) == pytest.approx(more[int(j)], rel=2e-3, abs=2e-4)
+        # What the page says of it: the bracket is third and first, a line break second and of no effect.
+        second = sorted(lengths, reverse=True)[1]
+        assert "\n" in by.decode([tokens[lengths.index(second)]]) and abs(more[lengths.index(second)]) < 0.05
+        assert by.decode([tokens[max(more, key=more.get)]]) == "(" and lengths[40] == sorted(lengths)[-3]
+        for open_, at in {"S.2.1.41.40": ["S", 2, 1, 41, 40], "W.0.W_Q.3.4": ["W", 0, "W_Q", 3, 4]}.items():
+            page.goto(address(origin) + f"#gpt?open={open_}")
+            page.reload()
+            load(page)
+            until(
+                page,
+                "the gradient is there",
+                "() => /: .*\\d/.test(document.querySelector('.ig-change').textContent)",
+            )
+            shown = page.locator(".ig-change").text_content()
+            assert shown.startswith("Gradient of the surprise of “)” after position 41: ")
+            assert number(shown.split(": ")[1]) == pytest.approx(inside.gradient(*at), rel=2e-3)
         assert opened.faults == []
 
 

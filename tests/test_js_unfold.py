@@ -200,6 +200,94 @@ def test_the_numbers_are_those_of_pytorch(unfolded):
         assert found["value"] == pytest.approx(inside.value(*at), rel=1e-6, abs=1e-6), at
 
 
+# ---- Backwards -------------------------------------------------------------------------------------------------------
+
+TARGET = (18, 13)  # a position, and the token whose surprise after it is differentiated
+
+
+def gradients(folder, at, out="[]"):
+    program = f"""{STATE.replace("newRun(gpt, []", f"newRun(gpt, {out}")}
+    const G = m.surpriseBackward(gpt, state.run, ...given.target);
+    answer({{ found: given.at.map((one) => m.gradientOf(state, G, one)), moved: m.moved(state, G),
+              bits: m.bits(m.scoresAt(gpt, state.run, G.t), G.token) }});
+    """
+    return in_node(
+        folder, program, {"tokens": tokens_read(), "settings": SETTINGS, "at": at, "target": TARGET}
+    )
+
+
+def test_gradients_of_random_numbers_are_those_of_pytorch(tmp_path):
+    at = [one for one in drawn(460) if one[0] not in ("bits", "draw")]
+    at += [["p", L, *TARGET], *([kind, L, TARGET[0], w] for kind in "zp" for w in (5, 900))]
+    at += [["Z", L, 0, TARGET[0], i] for i in (0, 100)] + [
+        [kind, L, 0, TARGET[0]] for kind in ("mean", "variance")
+    ]
+    at += [["W", 0, "E", w, 3] for w in (*TARGET, tokens_read()[4])] + [["W", 0, "places", 4, 9]]
+    inside = Inside(tokens_read())
+    inside.backward(*TARGET)
+    theirs = [inside.gradient(*one) for one in at]
+    found = gradients(tmp_path, at)["found"]
+    flowing = [(one, ours, true) for one, ours, true in zip(at, found, theirs, strict=True) if true]
+    assert len(flowing) > 200 and {one[0] for one, *_ in flowing} == set(KINDS) - {"bits", "draw"}
+    for one, ours, true in zip(at, found, theirs, strict=True):
+        assert ours == pytest.approx(true, rel=1e-3, abs=1e-9), one
+
+
+def test_a_small_step_along_a_gradient_changes_the_surprise_by_as_much(tmp_path):
+    """Of a weight of the run's own text: the embedding of a token is moved, and the text is read again."""
+    at = ["W", 0, "E", tokens_read()[4], 7]
+    program = f"""{STATE}
+    const G = m.surpriseBackward(gpt, state.run, ...given.target);
+    const [, , , w, i] = given.at;
+    const bits = (step) => {{
+      const saved = gpt.embed.W[w * 256 + i];
+      gpt.embed.W = Float64Array.from(gpt.embed.W);
+      gpt.embed.W[w * 256 + i] = saved + step / gpt.embed.scale[w];
+      const found = m.bits(m.scoresAt(gpt, read(given.tokens, {{}}).run, G.t), G.token);
+      gpt.embed.W[w * 256 + i] = saved;
+      return found;
+    }};
+    answer([m.gradientOf(state, G, given.at), (bits(1e-4) - bits(-1e-4)) / 2e-4]);
+    """
+    given = {"tokens": tokens_read(), "settings": SETTINGS, "at": at, "target": TARGET}
+    ours, stepped = in_node(tmp_path, program, given)
+    assert ours == pytest.approx(stepped, rel=1e-5) and ours
+
+
+def test_what_is_taken_out_gets_no_gradient(tmp_path):
+    out = "[{ heads: [new Float64Array(64)], network: new Float64Array(256) }]"
+    at = [["S", 0, 0, 9, 3], ["Q", 0, 0, 18, 3], ["S", 0, 1, 9, 3], ["X", 1, 0, 9, 3]]
+    found = gradients(tmp_path, at, out)["found"]
+    assert found[:2] == [0, 0] and all(found[2:])
+
+
+def test_leave_one_out_is_a_text_with_another_token(tmp_path):
+    tokens, neutral = tokens_read(), course_tokenizer().encode(" ")[0]
+    program = f"""{STATE}
+    const G = m.surpriseBackward(gpt, state.run, ...given.target);
+    const other = m.newRun(gpt);
+    answer([0, 5, 18].map((j) => m.leaveOut(state, G, other, j, given.neutral)));
+    """
+    given = {"tokens": tokens, "settings": SETTINGS, "target": TARGET, "neutral": neutral}
+    found = in_node(tmp_path, program, given)
+    t, token = TARGET
+
+    def bits(text):
+        return -math.log2(Inside(text).kept["p", L][t, token].item())
+
+    for j, ours in zip((0, 5, 18), found, strict=True):
+        changed = [*tokens[:j], neutral, *tokens[j + 1 :]]
+        assert ours == pytest.approx(bits(changed) - bits(tokens), abs=1e-4)
+
+
+def test_what_moved_the_surprise_is_gradient_times_embedding(tmp_path):
+    inside = Inside(tokens_read())
+    inside.backward(*TARGET)
+    X = inside.kept["stream", 0]
+    theirs = (X * X.grad).norm(dim=-1)[: TARGET[0] + 1].tolist()
+    assert gradients(tmp_path, [])["moved"] == pytest.approx(theirs, rel=1e-4)
+
+
 # ---- The book has what the page says ---------------------------------------------------------------------------------
 
 

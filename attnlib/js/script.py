@@ -38,6 +38,11 @@ MODEL = (
     "marks",
     "measure",
     "unfold",
+    "ops_backward",
+    "attention_backward",
+    "block_backward",
+    "gpt_backward",
+    "unfold_backward",
 )  # bottom-up
 PICTURE = (
     "elements",
@@ -50,6 +55,7 @@ PICTURE = (
     "file",
     "rates",
     "unfold",
+    "moved",
     "picture",
 )
 EXPORT = re.compile(r"^export ", re.M)
@@ -66,7 +72,7 @@ SHORTER = [
     (re.compile(r"(?<![-+]) ?([-+=*/<>?:,;{}()\[\]&|!]+) ?(?![-+])"), r"\1"),
     (re.compile(r"(?<=[,;{(\[\n])\n|\n(?=[)}\]?:.\n])"), ""),
     (re.compile(r"(?<=[(,=])\((\w+)\)(?==>)"), r"\1"),
-    (re.compile(r"(?<=[^)]);(?=\})"), ""),
+    (re.compile(r";(?=\})"), ""),  # no loop here has an empty body
     (re.compile(r"\bconst\b"), "let"),
 ]
 TWO_LETS = re.compile(r"(?<![(\w.])(let [^;{}]*);let ")

@@ -100,6 +100,14 @@ export const crop = (run, n) => {
   run.tokens.length = Math.min(n, run.tokens.length);
 };
 
+/* Reads these tokens and no others; what a run has in common with what it has read is kept. */
+export const follow = (model, run, tokens) => {
+  let same = 0;
+  while (same < run.tokens.length && same < tokens.length && run.tokens[same] === tokens[same]) same++;
+  crop(run, same);
+  read(model, run, tokens.slice(same));
+};
+
 /* The scores after position t. */
 export const scoresAt = ({ config: { vocab } }, run, t) => run.scores.subarray(t * vocab, (t + 1) * vocab);
 

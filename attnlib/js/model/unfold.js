@@ -10,16 +10,19 @@ export const newState = (model, run, settings, piece) => {
 /* What tokens, positions and numbers are called. */
 export const seen = (piece) => piece.replace(/\n/g, "↵").replace(/\t/g, "⇥").replace(/^ +| +$/g, (spaces) => "·".repeat(spaces.length)).replace(/[\x00-\x1f\x7f]/g, "�") || "·";
 const quoted = (s, w) => {
-  if (!(w < s.vocab)) throw new Error("There is no such token.");
+  if (!(w < s.vocab)) throw new RangeError("no token");
   return `“${seen(s.piece(w))}”`;
 };
 const position = (s, t) => (t ? `${t} ${quoted(s, s.run.tokens[t])}` : "0, the start");
 const after = (s, k, t, w) => `${quoted(s, w)} after position ${position(s, t)}${k < s.last ? `, read before block ${k}` : ""}`;
+const afterAll = (s, t, w) => after(s, s.last, t, w);
 const ofPosition = (s, i, t, more) => `number ${i} of position ${position(s, t)}${more}`;
 const inBlock = (s, l, t, i) => ofPosition(s, i, t, `, block ${l}`);
 const ofHead = (s, l, h, t, c) => ofPosition(s, c, t, `, head ${l}.${h}`);
 const fromTo = (s, l, h, t, j) => `head ${l}.${h}, from position ${position(s, t)} to ${position(s, j)}`;
 const normName = (s, l, n) => (n ? `, norm ${n} of block ${l}` : `, the last norm${l < s.last ? `, read before block ${l}` : ""}`);
+
+const inNorm = (s, l, n, i) => `number ${i}${normName(s, l, n)}`;
 
 /* Learned matrices and norms by name. */
 const matrix = ({ model }, l, name) => ({ E: model.embed, places: model.places })[name] ?? model.blocks[l].attention[name] ?? model.blocks[l].feed_forward[name];
@@ -51,12 +54,12 @@ const learned = (where, value) => ({ where, value, inputs: () => ({ given: [] })
    [letter, kind, where ...] or [letter, number], or are the terms of a sum. */
 export const KINDS = {
   bits: {
-    where: (s, t, w) => after(s, s.last, t, w),
+    where: afterAll,
     value: (s, t, w) => bits(scoresOf(s, s.last, t), w),
     inputs: (s, t, w) => ({ given: [["p_w", "p", s.last, t, w]] }),
   },
   draw: {
-    where: (s, t, w) => after(s, s.last, t, w),
+    where: afterAll,
     value: (s, t, w) => probabilities(scoresOf(s, s.last, t), s.settings)[w],
     inputs: (s, t, w) => {
       const [T, P] = [s.settings.temperature, probabilities(scoresOf(s, s.last, t), s.settings)];
@@ -155,8 +158,8 @@ export const KINDS = {
     },
   },
   b: learned((s, l, name, i) => `number ${i} of the bias of ${name}, block ${l}`, (s, l, name, i) => matrix(s, l, name).b[i]),
-  gain: learned((s, l, n, i) => `number ${i}${normName(s, l, n)}`, (s, l, n, i) => normOf(s, l, n).gain[i]),
-  shift: learned((s, l, n, i) => `number ${i}${normName(s, l, n)}`, (s, l, n, i) => normOf(s, l, n).shift[i]),
+  gain: learned(inNorm, (s, l, n, i) => normOf(s, l, n).gain[i]),
+  shift: learned(inNorm, (s, l, n, i) => normOf(s, l, n).shift[i]),
 };
 
 export const valueOf = (s, [kind, ...at]) => (KINDS[kind].stored ? KINDS[kind].stored(s.run, s, ...at) : KINDS[kind].value(s, ...at));

@@ -27,7 +27,7 @@ const asked = {
   read: ({ tokens, off }) => {
     setOff(off);
     const runs = runsOf(off);
-    runs.forEach((run) => follow(run, tokens));
+    runs.forEach((run) => follow(held.gpt, run, tokens));
     const of = Object.entries(marks(tokens, pieces(tokens)));
     const shares = allHeads(held.gpt).map((head) => Object.fromEntries(of.map(([kind, js]) => [kind, share((t) => weightsAt(runs.at(-1), head, t), js)])));
     return { bits: runs.map((run) => surprise(held.gpt, run)), shares };
@@ -41,10 +41,27 @@ const asked = {
   },
 
   /* One number of the run that is drawn, with its inputs. */
-  unfold: ({ open, most, off, settings }) => {
-    const s = unfoldable(off, settings);
+  unfold: ({ open, most, ...given }) => {
+    const s = unfoldable(given);
     const address = addressOf(s, open);
     return address ? { ...held.kinds[address[0]], ...unfold(s, address, most) } : { missing: true };
+  },
+
+  gradient: ({ open, target, ...given }) => {
+    const s = unfoldable(given);
+    return { gradient: gradientOf(s, gradients(s, target), addressOf(s, open)) };
+  },
+
+  /* What moved the surprise of a token: by the gradient, and with a space where token j was. */
+  moved: ({ target, ...given }) => {
+    const s = unfoldable(given);
+    return { lengths: moved(s, gradients(s, target)) };
+  },
+
+  leaveOut: ({ j, target, ...given }) => {
+    const s = unfoldable(given);
+    s.other ??= newRun(s.model, s.run.out);
+    return { bits: leaveOut(s, gradients(s, target), s.other, j, held.tokenizer.encodeOrdinary(" ")[0]) };
   },
 
   map: ({ head, off }) => {
@@ -86,17 +103,21 @@ const asked = {
 /* The whole model's run and, if something is off, the changed one, which is then the one that is drawn. */
 const runsOf = (off) => (off.length ? [held.runs.whole, held.runs.changed] : [held.runs.whole]);
 
-/* The run that is drawn, read once more with everything kept that it computes. */
-const unfoldable = (off, settings) => {
-  const { tokens, out } = runsOf(off).at(-1);
+/* The run that is drawn, read once more with everything kept that it computes; and the gradients of one surprise in it. */
+const unfoldable = ({ tokens, off, settings }) => {
   const key = JSON.stringify([tokens, off]);
   if (held.unfolded !== key) {
-    const run = newRun(held.gpt, out, true);
+    const run = newRun(held.gpt, outOf(off), true);
     read(held.gpt, run, tokens);
     held.state = newState(held.gpt, run, settings, (token) => pieces([token])[0]);
     held.unfolded = key;
   }
   return Object.assign(held.state, { settings });
+};
+
+const gradients = (s, target) => {
+  if (String(target) !== s.target) Object.assign(s, { target: String(target), G: surpriseBackward(s.model, s.run, ...target) });
+  return s.G;
 };
 
 const pieces = (tokens) => tokens.map((token) => held.tokenizer.decode([token]));
@@ -117,13 +138,6 @@ const outOf = (off) => {
     const heads = Array.from({ length: n_heads }, (_, h) => vector(how(h) ?? how("attention"), mean.heads[h]));
     return { heads, network: vector(how("network"), mean.network) };
   });
-};
-
-const follow = (run, tokens) => {
-  let same = 0;
-  while (same < run.tokens.length && same < tokens.length && run.tokens[same] === tokens[same]) same++;
-  crop(run, same);
-  read(held.gpt, run, tokens.slice(same));
 };
 
 /* After each block the three likeliest tokens, and the probability of each. */

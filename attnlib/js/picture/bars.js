@@ -19,9 +19,9 @@ const showBars = (box, scores, settings, pieceOf, u, next, t) => {
   const needle = make("div", { class: "ig-needle", "aria-hidden": "true" }, ...parts, make("b", { style: `left: ${100 * place}%` }));
   const target = next ?? top[0];
   box.replaceChildren(make("table", { class: "ig-bars", "aria-label": "The likeliest next tokens" }, make("thead", {}, head), make("tbody", {}, ...rows)), needle,
-    make("p", { class: "ig-small" }, `The draw with this seed falls on “${seen(pieceOf(token))}” (${percent(P[token])}).`),
-    make("p", { class: "ig-small" }, `Surprise of “${seen(pieceOf(target))}”${next === undefined ? "" : ", which comes next"}: `, opens(`${insideGPT.model.bits(scores.at(-1), target).toFixed(2)} bits`, `bits.${t}.${target}`)));
-  return { top, P, token };
+    small(`The draw with this seed falls on “${seen(pieceOf(token))}” (${percent(P[token])}).`),
+    small(`Surprise of “${seen(pieceOf(target))}”${next === undefined ? "" : ", which comes next"}: `, opens(`${insideGPT.model.bits(scores.at(-1), target).toFixed(2)} bits`, `bits.${t}.${target}`)));
+  return { top, P, token, target };
 };
 
 /* The settings as the model's filters want them; greedy choice is drawn as a very low temperature. */

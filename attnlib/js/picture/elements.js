@@ -35,6 +35,7 @@ const table = (caption, heads, rows) => {
   const row = (cells, tag) => make("tr", {}, ...cells.map((cell, i) => make(i ? tag : "th", { scope: i && tag === "td" ? null : tag === "td" ? "row" : "col" }, cell)));
   return make("table", {}, make("caption", {}, caption), make("thead", {}, row(heads, "th")), make("tbody", {}, ...rows.map((cells) => row(cells, "td"))));
 };
+const small = (...words) => make("p", { class: "ig-small" }, ...words);
 const fold = (summary, ...children) => make("details", {}, make("summary", {}, summary), ...children);
 /* A token as it can be seen: line ends and spaces have signs. */
 const { seen } = insideGPT.model;

@@ -69,6 +69,11 @@ const livePicture = async (root, ask) => {
   const input = make("input", { type: "file", accept: ".py,text/*" });
   const take = ({ files }) => files[0] && readFile(file, ask, files[0]);
   input.addEventListener("change", () => take(input));
+  /* What the worker has to know to open a number: the text, what is off, and the token whose surprise has the gradients. */
+  const given = () => {
+    const [t, { tokens, pieces, vocabulary, shown }] = [place(), view];
+    return { tokens, pieces, off: state.off, settings: settingsOf(state), target: [t, shown.target], what: `“${seen(vocabulary[shown.target])}” after position ${t}` };
+  };
   const section = (title, ...children) => make("section", {}, make("h3", {}, title), ...children);
   root.append(
     make("div", { class: "ig", role: "group", "aria-label": "The course's model, in this page" },
@@ -78,6 +83,7 @@ const livePicture = async (root, ask) => {
         section("Where it attends", kind.element, heads, fold("The weights as a table", weights), asMap),
         section("Read early: the logit lens", lens),
         section("Take a part out", parts.element, other)),
+      section("Which tokens moved the surprise", comparing(ask, given)),
       section("Measure over held-out code", measuring(ask, parts.how)),
       section("A file of your own", make("label", {}, "A Python file (or drop it here): ", input), file)),
   );
@@ -198,7 +204,7 @@ const livePicture = async (root, ask) => {
     await update();
     if (off.length) other.replaceChildren(make("p", {}, "With the part out it writes:"), make("pre", { tabindex: "0" }, changed.join("")));
   };
-  const open = unfolder(root, ask, () => ({ off: state.off, settings: settingsOf(state) }), (number) => {
+  const open = unfolder(root, ask, given, (number) => {
     state.open = number;
     remember();
   });

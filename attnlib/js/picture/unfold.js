@@ -21,18 +21,16 @@ const unfolder = (root, ask, given, moved) => {
     return n ? show() : box.close();
   };
   const termsOf = ({ n, heads, rows, sum }) => {
-    const [row, cell] = [(...cells) => make("tr", {}, ...cells), (one) => make("td", {}, one)];
-    const head = row(make("td"), ...heads.map((one) => make("th", { scope: "col" }, ...formula(one))));
-    const body = rows.map(({ label, cells, term }) => row(make("th", { scope: "row" }, label), ...cells.map(shown).map(cell), ...(heads.length > cells.length ? [cell(digits(term))] : [])));
-    const last = row(make("th", { scope: "row", colspan: heads.length }, n > 1 ? `sum of all ${n}` : "sum"), cell(digits(sum)));
     const more = n - rows.length;
-    const list = make("div", { class: "ig-terms", tabindex: more ? null : "0", role: "group", "aria-label": "The terms of the sum" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...body), make("tfoot", {}, last)));
-    return [make("p", { class: "ig-small" }, more ? "The terms that are largest in size:" : "All terms, the largest in size first:"), list, ...(more ? [button(`${more} more`, () => show(1e9))] : [])];
+    const body = rows.map(({ label, cells, term }) => [label, ...cells.map(shown), ...(heads.length > cells.length ? [digits(term)] : [])]);
+    const total = [n > 1 ? `sum of all ${n}` : "sum", ...heads.slice(1).map(() => ""), digits(sum)];
+    const list = table(more ? "The largest terms by size" : "All terms by size", ["term", ...heads.map((head) => make("span", {}, ...formula(head)))], [...body, total]);
+    return [make("div", { class: "ig-terms", tabindex: more ? null : "0", role: "group", "aria-label": "Terms" }, list), ...(more ? [button(`${more} more`, () => show(1e9))] : [])];
   };
   const show = async (most = FIRST) => {
     const found = await ask("unfold", { open: path.at(-1).open, most, ...given() });
     if (found.missing) return to(path.length - 1);
-    Object.assign(path.at(-1), found);
+    const step = Object.assign(path.at(-1), found);
     const heading = make("h3", { id: "ig-unfolded", tabindex: "-1" }, `${found.name[0].toUpperCase()}${found.name.slice(1)}: ${digits(found.value)}`);
     const steps = path.slice(0, -1).map(({ name, value }, i) => make("li", {}, button(`${name} ${digits(value)}`, () => to(i + 1))));
     const trail = make("ol", { class: "ig-path", "aria-label": "The way here" }, ...steps);
@@ -40,16 +38,21 @@ const unfolder = (root, ask, given, moved) => {
     const link = page && make("a", { href: `../${page}.html${label && `#${label}`}` }, label ? `(${number})` : `page ${number}`);
     box.replaceChildren(
       make("div", { class: "ig-row" }, ...(path.length > 1 ? [button("Back", () => to(path.length - 1))] : []), button("Close", () => to(0)), trail),
-      heading, make("p", { class: "ig-small" }, found.where),
+      heading, small(found.where),
       ...(taken ? [make("p", {}, "This part is taken out: the number stands in its place.")] : [make("p", {}, ...formula(says)),
         ...(equation ? [make("p", { class: "ig-equation" }, ...formula(equation), " ", link)] : []),
-        ...(line ? [make("p", { class: "ig-small" }, `In NumPy, attnlib/${file}:`), make("code", {}, line)] : [])]),
+        ...(line ? [small(`In NumPy, attnlib/${file}:`), make("code", {}, line)] : [])]),
       ...(found.given.length ? [make("p", { class: "ig-given" }, ...found.given.map((one) => make("span", {}, ...formula(one.letter), " = ", shown(one))))] : []),
       ...(found.terms ? termsOf(found.terms) : []));
+    const change = make("p", { class: "ig-change" }, " ");
+    heading.nextSibling.nextSibling.after(change);
     if (!box.open) box.showModal();
     trail.scrollLeft = 1e5;
     heading.focus();
-    moved(path.at(-1).open);
+    moved(step.open);
+    const asked = given();
+    const { gradient } = await ask("gradient", { open: step.open, ...asked });
+    change.textContent = `Gradient of the surprise of ${asked.what}: ${digits(gradient)}`;
   };
   const open = (one) => {
     path.push({ open: one });
