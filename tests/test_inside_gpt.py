@@ -12,6 +12,7 @@ from test_js_model import rates_in_python
 from waits import until
 
 from attnlib.exercises.engine.registry import exercises
+from attnlib.js.breaks import BREAKS
 from attnlib.js.kinds import KINDS
 from attnlib.models.course import END, course_model, course_tokenizer
 
@@ -443,6 +444,55 @@ def test_what_moved_a_surprise_is_shown_beside_leave_one_out(browser, origin):
             assert shown.startswith("Gradient of the surprise of “)” after position 41: ")
             assert number(shown.split(": ")[1]) == pytest.approx(inside.gradient(*at), rel=2e-3)
         assert opened.faults == []
+
+
+# ---- Broken on purpose -----------------------------------------------------------------------------------------------
+
+
+def test_a_prediction_breaks_the_model_and_every_break_has_an_address(browser, origin):
+    with pages.Opened(browser, address(origin), 390) as opened:
+        page = opened.page
+        load(page)
+        whole = said(page)
+        section = page.locator(".ig section", has=page.get_by_role("heading", name="Break it"))
+        for name, one in BREAKS.items():
+            section.get_by_label("The model").select_option(name)
+            section.get_by_role("button", name="over 1").click()
+            says(page, f"With {one.name} it costs")
+            lesson = section.get_by_role("status").text_content()
+            assert lesson.startswith("You predicted over 1. The surprise rises by ") and one.lesson in lesson
+            before, after = (float(x) for x in re.findall(r"(?:, |costs )(\d+\.\d\d)", said(page)))
+            assert number(re.search(r"rises by (\S+)", lesson)[1]) == pytest.approx(after - before, abs=0.011)
+            target, _, label = section.locator("a").get_attribute("href").removeprefix("../").partition("#")
+            assert f'id="{label}"' in (pages.SITE / "book" / target).read_text("utf8") or not label
+            assert f"off={name}%3Abreak" in page.evaluate("location.hash") and pages.overflow(page) == []
+        assert "whole model" in page.locator(".ig-bars").text_content()
+        page.locator(".ig-columns [data-open^='bits.']").click()
+        page.get_by_text("Mend the model first").wait_for()
+        assert faults(page) == []
+        page.get_by_role("button", name="Close").click()
+        page.get_by_role("button", name="Write 20 tokens").click()
+        page.get_by_text("The changed model writes:").wait_for()
+        page.get_by_role("button", name="head 2.1", exact=True).click()  # a part out mends the rest
+        says(page, "Without 2.1 it costs")
+        section.get_by_role("button", name="under 0.1").click()
+        says(page, f"With {one.name} it costs")
+        page.get_by_role("button", name="Start again").click()
+        until(
+            page,
+            "it is whole again",
+            "(whole) => document.querySelector('.ig-said').textContent === whole",
+            whole,
+        )
+        assert section.get_by_role("status").text_content() == ""
+        page.goto(address(origin) + "#gpt?off=mask%3Abreak")
+        page.reload()
+        load(page)
+        says(page, "With no mask it costs")
+        assert section.get_by_label("The model").input_value() == "mask"
+        assert page.evaluate(LOW, [CONTROLS, SMALLEST]) == [] and faults(page) == []
+        pages.in_dark(page)
+        assert faults(page) == [] and opened.faults == []
 
 
 # ---- The exercises of the page, answered by what the picture shows ---------------------------------------------------

@@ -7,9 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 from browser_model import in_node
 from inside_torch import Inside
 
+from attnlib.js.breaks import BREAKS
+from attnlib.js.held_out import held_out
 from attnlib.js.kinds import KINDS
 from attnlib.models.course import END, course_tokenizer
 
@@ -313,3 +316,62 @@ def test_the_line_of_numpy_stands_in_its_file(name):
 
 def test_the_kinds_of_the_page_are_those_of_the_model(tmp_path):
     assert in_node(tmp_path, "answer(Object.keys(m.KINDS))") == list(KINDS)
+
+
+# ---- Broken on purpose -----------------------------------------------------------------------------------------------
+
+
+def test_each_broken_model_is_that_of_pytorch_read_at_once_or_token_by_token(tmp_path):
+    program = """
+    const surprises = (broken) => {
+      const [whole, single] = [m.newRun(gpt, [], false, broken), m.newRun(gpt, [], false, broken)];
+      m.read(gpt, whole, given.tokens);
+      given.tokens.forEach((_, t) => m.follow(gpt, single, given.tokens.slice(0, t + 1)));
+      return [whole, single].map((run) => m.surprise(gpt, run));
+    };
+    answer(Object.fromEntries(["", ...given.breaks].map((broken) => [broken, surprises(broken)])));
+    """
+    tokens = tokens_read()
+    found = in_node(tmp_path, program, {"tokens": tokens, "breaks": list(BREAKS)})
+    after = torch.tensor(tokens[1:])[:, None]
+
+    def theirs(broken):
+        P = Inside(tokens, broken).kept["p", L]
+        return (-P[:-1].gather(1, after)[:, 0].log2()).tolist()
+
+    for broken, (whole, single) in found.items():
+        assert whole == pytest.approx(theirs(broken), abs=1e-3), broken
+        assert single == pytest.approx(whole, abs=1e-3), broken
+        assert broken == "" or whole != pytest.approx(found[""][0], abs=1e-3)
+
+
+def test_what_the_lessons_say_of_the_model():
+    inside = Inside(tokens_read())
+    S = torch.stack([inside.kept["S", l].masked_fill(~inside.mask, -math.inf) for l in range(L)])
+    assert (8 * S).softmax(-1).amax(-1).mean() > 0.9 > 0.7 > S.softmax(-1).amax(-1).mean()  # no square root
+    variance = [inside.kept["variance", 0, n].mean().item() for n in (1, 2)]
+    assert all(0.005 < one < 0.02 for one in variance)  # an epsilon of 0.1 is ten times as large
+    places = inside.model.places.weight
+    near, far = (torch.cosine_similarity(places[k:], places[:-k]).mean() for k in (1, 64))
+    assert near > 0.75 > 0.5 > far  # neighbouring positions have similar vectors ...
+
+
+def test_positions_one_too_late_hardly_change_the_surprise_but_the_logits():
+    rows = held_out().rows[:4]
+    more, moved = [], []
+    for row in rows:
+        right, late = Inside(row), Inside(row, "late")
+        P, Q = (one.kept["p", L][range(len(row) - 1), row[1:]].log2() for one in (right, late))
+        more.append((P - Q).mean().item())
+        moved.append((right.kept["z", L] - late.kept["z", L]).abs().max().item())
+    assert abs(sum(more)) / len(more) < 0.1 and min(moved) > 1
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_the_lesson_leads_to_its_page_and_the_break_has_an_address(name):
+    one = BREAKS[name]
+    text = (ROOT / "book" / f"{one.page}.ipynb").read_text("utf8")
+    assert f"{one.label}" in text and (one.label == "" or f"\\\\tag{{{one.number}}}" in text)
+    assert re.search(
+        rf"[(|]{name}[)|]", (ROOT / "attnlib" / "js" / "picture" / "address.js").read_text("utf8")
+    )

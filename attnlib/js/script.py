@@ -14,6 +14,7 @@ from typing import Any
 from attnlib.data.bpe.alphabet import spelled
 from attnlib.data.bpe.files import load_tokenizer
 from attnlib.data.results import load_result
+from attnlib.js.breaks import BREAKS
 from attnlib.js.eight_bits import Rows, quantised, read_safetensors
 from attnlib.js.held_out import held_out
 from attnlib.js.kinds import KINDS
@@ -56,6 +57,7 @@ PICTURE = (
     "rates",
     "unfold",
     "moved",
+    "broken",
     "picture",
 )
 EXPORT = re.compile(r"^export ", re.M)
@@ -90,8 +92,9 @@ def page_script() -> str:
     picture = "\n".join((HERE / "picture" / f"{name}.js").read_text("utf8") for name in PICTURE)
     style = json.dumps(without_space((HERE / "picture" / "inside.css").read_text("utf8")), ensure_ascii=False)
     return (
-        squeezed(
-            f"""const insideModel = (asWorker) => {{
+        renamed(
+            squeezed(
+                f"""const insideModel = (asWorker) => {{
         "use strict";
         {EXPORT.sub("", model_source())}
         if (asWorker) {{
@@ -104,6 +107,7 @@ def page_script() -> str:
         "use strict";
         {picture}
         }})();"""
+            )
         )
         + f"document.head.append(Object.assign(document.createElement('style'), {{ textContent: {style} }}));\n"
     )
@@ -134,6 +138,34 @@ def squeezed(script: str) -> str:
     while TWO_LETS.search(made):
         made = TWO_LETS.sub(r"\1,", made)
     return made
+
+
+def renamed(script: str) -> str:
+    """A squeezed script with short names for its own functions and constants.
+
+    A name stays where it is also a key, an attribute, or stands in a text: only what is surely a variable is renamed.
+
+    >>> renamed("let total=1,kept=2,a={kept};total+a.kept")
+    'let $0=1,kept=2,a={kept};$0+a.kept'
+    """
+    texts = [piece.span() for piece in PIECE.finditer(script)]
+    inside = " ".join(script[begin:end] for begin, end in texts)
+    ends = [0, *(end for _, end in texts)]
+    code = [
+        script[end:begin]
+        for end, begin in zip(ends, [*(begin for begin, _ in texts), len(script)], strict=True)
+    ]
+    outside = " ".join(code)
+    short = {}
+    for name in dict.fromkeys(re.findall(r"(?:let |,)(\w{4,})=", outside)):
+        other = rf"\.{name}\b|\b{name}:|[{{,]{name}[,}}]"
+        if not re.search(rf"\b{name}\b", inside) and not re.search(other, outside):
+            short[name] = f"${len(short):x}"
+    if not short:
+        return script
+    any_name = re.compile(rf"(?<![\w$])({'|'.join(short)})(?![\w$])")
+    made = [any_name.sub(lambda found: short[found[1]], part) for part in code]
+    return "".join(part + script[slice(*text)] for part, text in zip(made, [*texts, (0, 0)], strict=True))
 
 
 def _without_spaces(code: str) -> str:
@@ -190,6 +222,7 @@ def model_file() -> str:
         "tokenizer": tokenizer_data(),
         "means": load_result("course_means")["means"],
         "heldOut": held_out_data(),
+        "breaks": {name: one._asdict() for name, one in BREAKS.items()},
         "kinds": {name: kind._asdict() for name, kind in KINDS.items()},
         "tensors": tensors,
         "numbers": base64.b64encode(numbers).decode(),

@@ -7,16 +7,18 @@ export const attention = (layer, Z, n, first, kept, replaced, work) => {
   const { heads, context } = kept;
   const d = layer.W_O.b.length;
   const width = d / heads;
-  linear(layer.W_Q, Z, n, work.Q);
-  linear(layer.W_K, Z, n, kept.K.subarray(first * d));
-  linear(layer.W_V, Z, n, kept.V.subarray(first * d));
+  const [Q, K, V] = { qk: "KQV", kv: "QVK" }[work.broken] ?? "QKV";
+  linear(layer[`W_${Q}`], Z, n, work.Q);
+  linear(layer[`W_${K}`], Z, n, kept.K.subarray(first * d));
+  linear(layer[`W_${V}`], Z, n, kept.V.subarray(first * d));
   const O = work.O.fill(0, 0, n * d);
   for (let h = 0; h < heads; h++) {
     for (let t = 0; t < n; t++) {
       const row = (h * context + first + t) * context;
-      weights(work.Q, t * d + h * width, kept.K, h * width, d, width, first + t + 1, kept, row);
+      const m = first + (work.broken === "mask" ? n : t + 1);
+      weights(work.Q, t * d + h * width, kept.K, h * width, d, width, m, kept, row, work.broken === "root" ? 1 : 1 / Math.sqrt(width));
       if (replaced[h]) O.set(replaced[h], t * d + h * width);
-      else mix(kept.P, row, kept.V, h * width, d, width, first + t + 1, O, t * d + h * width);
+      else mix(kept.P, row, kept.V, h * width, d, width, m, O, t * d + h * width);
     }
   }
   linear(layer.W_O, O, n, work.Y);
@@ -30,8 +32,7 @@ const remember = (work, kept, arrays) => {
 };
 
 /* P = softmax(Q K^T / sqrt(width)): one query over the m positions that it may read. */
-const weights = (Q, q, K, k, d, width, m, { P, S }, row) => {
-  const scale = 1 / Math.sqrt(width);
+const weights = (Q, q, K, k, d, width, m, { P, S }, row, scale) => {
   for (let j = 0; j < m; j++) {
     let score = 0;
     for (let i = 0; i < width; i++) score += Q[q + i] * K[j * d + k + i];

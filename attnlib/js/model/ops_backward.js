@@ -13,7 +13,7 @@ export const linearBackward = ({ W, scale }, dY, n, dX) => {
 };
 
 /* A change of only the mean or the size of a vector has no effect: what would make one is taken away. */
-export const layerNormBackward = (X, { gain }, dY, n, dX, eps = 1e-5) => {
+export const layerNormBackward = (X, { gain }, dY, n, dX, eps = EPS) => {
   const d = gain.length;
   for (let t = 0; t < n; t++) {
     const [x, g] = [X.subarray(t * d, (t + 1) * d), dY.subarray(t * d, (t + 1) * d).map((one, i) => one * gain[i])];

@@ -29,7 +29,6 @@ const matrix = ({ model }, l, name) => ({ E: model.embed, places: model.places }
 const normOf = ({ model }, l, n) => (n ? model.blocks[l][`norm_${n}`] : model.norm);
 
 /* The vector that a norm reads, its mean and its variance. Norm 0 is the last one, here of the stream before block l. */
-const EPS = 1e-5;
 const vectorOf = ({ run, d }, l, n, t) => (n === 2 ? run.kept[l].X_1 : run.stream[l]).subarray(t * d, (t + 1) * d);
 const meanOf = (x) => x.reduce((a, b) => a + b) / x.length;
 const varianceOf = (x, mean = meanOf(x)) => meanOf(x.map((one) => (one - mean) ** 2));

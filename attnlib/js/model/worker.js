@@ -3,15 +3,15 @@
 const held = {}; // the model, its tokenizer, the mean outputs, the two runs: the whole model and the changed one
 
 const asked = {
-  load: ({ config, tokenizer, means, heldOut, kinds, tensors, bytes }) => {
+  load: ({ config, tokenizer, means, heldOut, kinds, breaks, tensors, bytes }) => {
     held.gpt = newGPT(config, tensors, bytes);
     held.tokenizer = newTokenizer(tokenizer);
-    Object.assign(held, { means, heldOut, kinds });
+    Object.assign(held, { means, heldOut, kinds, breaks });
     held.runs = { whole: newRun(held.gpt), changed: null };
     return {};
   },
 
-  vocabulary: () => ({ pieces: pieces([...Array(held.gpt.config.vocab).keys()]) }),
+  vocabulary: () => ({ pieces: pieces([...Array(held.gpt.config.vocab).keys()]), breaks: held.breaks }),
 
   join: ({ tokens }) => ({ text: held.tokenizer.decode(tokens) }),
 
@@ -42,6 +42,7 @@ const asked = {
 
   /* One number of the run that is drawn, with its inputs. */
   unfold: ({ open, most, ...given }) => {
+    if (brokenBy(given.off)) return { broken: "Mend the model first: its equations do not hold now." };
     const s = unfoldable(given);
     const address = addressOf(s, open);
     return address ? { ...held.kinds[address[0]], ...unfold(s, address, most) } : { missing: true };
@@ -75,7 +76,7 @@ const asked = {
     if (run.tokens.length >= held.gpt.config.context) return { full: true };
     const S = scoresAt(held.gpt, run, run.tokens.length - 1);
     const token = settings.temperature > 0 ? draw(probabilities(S, settings), u) : greedy(S);
-    read(held.gpt, run, [token]);
+    follow(held.gpt, run, [...run.tokens, token]);
     return { token, piece: pieces([token])[0] };
   },
 
@@ -127,8 +128,10 @@ const setOff = (off) => {
   const key = JSON.stringify(off);
   if (key === held.off) return;
   held.off = key;
-  held.runs.changed = off.length ? newRun(held.gpt, outOf(off)) : null;
+  held.runs.changed = off.length ? newRun(held.gpt, outOf(off), false, brokenBy(off)) : null;
 };
+
+const brokenBy = (off) => off.find(([, how]) => how === "break")?.[0];
 
 const outOf = (off) => {
   const { n_heads } = held.gpt.config;

@@ -8,7 +8,7 @@ const fromAddress = (hash) => {
     const x = Number(given.get(name));
     return given.has(name) && Number.isFinite(x) ? { [name]: Math.min(high, Math.max(low, x)) } : {};
   };
-  const off = (given.get("off") ?? "").split(",").map((one) => one.split(":")).filter(([part, how]) => /^[0-3]\.([0-3]|attention|network)$/.test(part) && /^(zero|mean)$/.test(how));
+  const off = (given.get("off") ?? "").split(",").map((one) => one.split(":")).filter(([part, how]) => (/^[0-3]\.([0-3]|attention|network)$/.test(part) && /^(zero|mean)$/.test(how)) || (how === "break" && /^(root|mask|last|gain|residual|qk|kv|late|eps)$/.test(part)));
   return {
     ...(given.has("text") ? { text: given.get("text") } : {}),
     ...number("seed", 0, 999999), ...number("t", -1, 255), ...number("temperature", 0, 2), ...number("topK", 0, 50), ...number("nucleus", 0.05, 1),

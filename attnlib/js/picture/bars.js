@@ -10,7 +10,7 @@ const showBars = (box, scores, settings, pieceOf, u, next, t) => {
     make("tr", { class: token === next ? "ig-next" : null }, make("th", { scope: "row" }, make("code", {}, seen(pieceOf(token)))),
       make("td", { class: "ig-cell" }, bar(P[token], "a"), ...(changed ? [bar(whole[token], "b")] : [])),
       make("td", {}, P[token] ? opens(percent(P[token]), `draw.${t}.${token}`) : percent(0)), ...(changed ? [make("td", {}, percent(whole[token]))] : [])));
-  const heads = ["next token", "", changed ? "without the part" : "probability", ...(changed ? ["whole model"] : [])];
+  const heads = ["next token", "", changed ? "changed" : "probability", ...(changed ? ["whole model"] : [])];
   const head = make("tr", {}, ...heads.map((text) => make(text ? "th" : "td", text ? { scope: "col" } : {}, text)));
   /* The needle: all probability side by side, and where the next draw falls. */
   const parts = top.map((token) => make("i", { style: `width: ${100 * P[token]}%` }));

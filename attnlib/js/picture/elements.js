@@ -35,6 +35,8 @@ const table = (caption, heads, rows) => {
   const row = (cells, tag) => make("tr", {}, ...cells.map((cell, i) => make(i ? tag : "th", { scope: i && tag === "td" ? null : tag === "td" ? "row" : "col" }, cell)));
   return make("table", {}, make("caption", {}, caption), make("thead", {}, row(heads, "th")), make("tbody", {}, ...rows.map((cells) => row(cells, "td"))));
 };
+/* A link to an equation of the book, or to a page of it. */
+const linkTo = ({ number, page, label }) => make("a", { href: `../${page}.html${label && `#${label}`}` }, label ? `(${number})` : `page ${number}`);
 const small = (...words) => make("p", { class: "ig-small" }, ...words);
 const fold = (summary, ...children) => make("details", {}, make("summary", {}, summary), ...children);
 /* A token as it can be seen: line ends and spaces have signs. */

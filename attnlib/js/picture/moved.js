@@ -19,7 +19,7 @@ const comparing = (ask, given) => {
     const [first, second] = [ranks(lengths), ranks(lengths.map((_, j) => Math.abs(more[j] ?? 0)))];
     const shown = lengths.map((_, j) => j).filter((j) => Math.min(first[j], second[j]) < 6).sort((a, b) => first[a] - first[b]);
     said.textContent = more[0] === undefined ? "Stopped." : `Rank correlation of the two columns, by size: ${agreement(first, second).toFixed(2)}`;
-    box.replaceChildren(table(`What moved the surprise of ${what}`, ["position", "token", "gradient × embedding", "bits more with a space instead"],
+    box.replaceChildren(table(`What moved the surprise of ${what}${isBroken(asked) ? ", in the whole model" : ""}`, ["position", "token", "gradient × embedding", "bits more with a space instead"],
       shown.map((j) => [String(j), j ? seen(pieces[j]) : "start", digits(lengths[j]), j in more ? digits(more[j]) : "–"])));
   });
   return make("div", {}, make("div", { class: "ig-row" }, go), said, box);

@@ -31,7 +31,8 @@ const livePicture = async (root, ask) => {
   const state = { ...START, text: EXAMPLES[0][0], ...fromAddress(location.hash) };
   const { model } = insideGPT;
   let view = { tokens: [], pieces: [], bits: [[]], shares: [], at: null, vocabulary: [] };
-  view.vocabulary = (await ask("vocabulary")).pieces;
+  const { pieces: vocabulary, breaks } = await ask("vocabulary");
+  view.vocabulary = vocabulary;
   let version = 0;
   let writing = false;
 
@@ -66,6 +67,7 @@ const livePicture = async (root, ask) => {
     setting("seed", "Seed", [0, 99, 1], String),
   ];
   const parts = partSwitches(state, () => update());
+  const broken = breaking(state, () => update(), breaks);
   const input = make("input", { type: "file", accept: ".py,text/*" });
   const take = ({ files }) => files[0] && readFile(file, ask, files[0]);
   input.addEventListener("change", () => take(input));
@@ -82,7 +84,8 @@ const livePicture = async (root, ask) => {
         section("What comes next", bars, ...sliders.map(([, s]) => s.element)),
         section("Where it attends", kind.element, heads, fold("The weights as a table", weights), asMap),
         section("Read early: the logit lens", lens),
-        section("Take a part out", parts.element, other)),
+        section("Take a part out", parts.element, other),
+        section("Break it", broken.element)),
       section("Which tokens moved the surprise", comparing(ask, given)),
       section("Measure over held-out code", measuring(ask, parts.how)),
       section("A file of your own", make("label", {}, "A Python file (or drop it here): ", input), file)),
@@ -124,8 +127,9 @@ const livePicture = async (root, ask) => {
     const t = place();
     const bytes = new TextEncoder().encode(view.pieces.slice(1).join("")).length;
     const rates = view.bits.map((bits) => (bytes ? (sum(bits) / bytes).toFixed(2) : "0"));
-    const off = state.off.length ? ` Without ${state.off.map(([name]) => name).join(", ")} it costs ${rates[1]}.` : "";
+    const off = state.off.length ? ` ${isBroken(state) ? `With ${breaks[state.off[0][0]].name}` : `Without ${state.off.map(([name]) => name).join(", ")}`} it costs ${rates[1]}.` : "";
     const best = view.shown.top[0];
+    broken.show((sum(view.bits.at(-1)) - sum(view.bits[0])) / (bytes || 1));
     said.textContent = `${note}${view.tokens.length - 1} tokens, ${rates[0]} bits a byte.${off} After “${t ? seen(view.pieces[t]) : "the start"}” the likeliest is “${seen(view.vocabulary[best])}” (${percent(view.shown.P[best])}).`;
   };
   const look = async (note) => {
@@ -202,7 +206,7 @@ const livePicture = async (root, ask) => {
     state.text = area.value = text;
     area.scrollTop = area.scrollHeight;
     await update();
-    if (off.length) other.replaceChildren(make("p", {}, "With the part out it writes:"), make("pre", { tabindex: "0" }, changed.join("")));
+    if (off.length) other.replaceChildren(make("p", {}, "The changed model writes:"), make("pre", { tabindex: "0" }, changed.join("")));
   };
   const open = unfolder(root, ask, given, (number) => {
     state.open = number;

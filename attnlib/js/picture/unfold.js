@@ -30,17 +30,20 @@ const unfolder = (root, ask, given, moved) => {
   const show = async (most = FIRST) => {
     const found = await ask("unfold", { open: path.at(-1).open, most, ...given() });
     if (found.missing) return to(path.length - 1);
+    if (found.broken) {
+      box.replaceChildren(make("p", { id: "ig-unfolded" }, found.broken), button("Close", () => to(0)));
+      return box.open || box.showModal();
+    }
     const step = Object.assign(path.at(-1), found);
     const heading = make("h3", { id: "ig-unfolded", tabindex: "-1" }, `${found.name[0].toUpperCase()}${found.name.slice(1)}: ${digits(found.value)}`);
     const steps = path.slice(0, -1).map(({ name, value }, i) => make("li", {}, button(`${name} ${digits(value)}`, () => to(i + 1))));
     const trail = make("ol", { class: "ig-path", "aria-label": "The way here" }, ...steps);
-    const { equation, number, page, label, line, file, says, taken } = found;
-    const link = page && make("a", { href: `../${page}.html${label && `#${label}`}` }, label ? `(${number})` : `page ${number}`);
+    const { equation, page, line, file, says, taken } = found;
     box.replaceChildren(
       make("div", { class: "ig-row" }, ...(path.length > 1 ? [button("Back", () => to(path.length - 1))] : []), button("Close", () => to(0)), trail),
       heading, small(found.where),
       ...(taken ? [make("p", {}, "This part is taken out: the number stands in its place.")] : [make("p", {}, ...formula(says)),
-        ...(equation ? [make("p", { class: "ig-equation" }, ...formula(equation), " ", link)] : []),
+        ...(equation ? [make("p", { class: "ig-equation" }, ...formula(equation), " ", page && linkTo(found))] : []),
         ...(line ? [small(`In NumPy, attnlib/${file}:`), make("code", {}, line)] : [])]),
       ...(found.given.length ? [make("p", { class: "ig-given" }, ...found.given.map((one) => make("span", {}, ...formula(one.letter), " = ", shown(one))))] : []),
       ...(found.terms ? termsOf(found.terms) : []));
