@@ -7,6 +7,7 @@ are the tokenizer, the sizes, and all numbers in base 64.
 import base64
 import json
 import re
+import string
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from attnlib.js.letters import CLASSES, ranges_of, written
 
 HERE = Path(__file__).parent
 COURSE = HERE.parent / "data" / "course"
+LETTERS = string.digits + string.ascii_letters
 SIZES = {
     "vocab": 2048,
     "context": 256,
@@ -156,11 +158,12 @@ def renamed(script: str) -> str:
         for end, begin in zip(ends, [*(begin for begin, _ in texts), len(script)], strict=True)
     ]
     outside = " ".join(code)
-    short = {}
+    free = (f"${first}{second}" for first in ["", *LETTERS] for second in LETTERS)
+    short: dict[str, str] = {}
     for name in dict.fromkeys(re.findall(r"(?:let |,)(\w{4,})=", outside)):
         other = rf"\.{name}\b|\b{name}:|[{{,]{name}[,}}]"
         if not re.search(rf"\b{name}\b", inside) and not re.search(other, outside):
-            short[name] = f"${len(short):x}"
+            short[name] = next(free)
     if not short:
         return script
     any_name = re.compile(rf"(?<![\w$])({'|'.join(short)})(?![\w$])")

@@ -7,7 +7,7 @@ const comparing = (ask, given) => {
     if (running) return void (running = false);
     running = true;
     go.textContent = "Stop";
-    said.replaceChildren("The text is read again for each token. ", bar);
+    said.replaceChildren("Reading once for each token. ", bar);
     const { what, pieces, ...asked } = given();
     const [{ lengths }, more] = [await ask("moved", asked), []];
     for (let j = lengths.length - 1; running && j >= 0; j--) {

@@ -74,7 +74,7 @@ const livePicture = async (root, ask) => {
   /* What the worker has to know to open a number: the text, what is off, and the token whose surprise has the gradients. */
   const given = () => {
     const [t, { tokens, pieces, vocabulary, shown }] = [place(), view];
-    return { tokens, pieces, off: state.off, settings: settingsOf(state), target: [t, shown.target], what: `“${seen(vocabulary[shown.target])}” after position ${t}` };
+    return { tokens, pieces, off: state.off, settings: settingsOf(state), target: [t, shown.target], what: `“${seen(vocabulary[shown.target])}”` };
   };
   const section = (title, ...children) => make("section", {}, make("h3", {}, title), ...children);
   root.append(

@@ -24,20 +24,23 @@ const unfolder = (root, ask, given, moved) => {
     const more = n - rows.length;
     const body = rows.map(({ label, cells, term }) => [label, ...cells.map(shown), ...(heads.length > cells.length ? [digits(term)] : [])]);
     const total = [n > 1 ? `sum of all ${n}` : "sum", ...heads.slice(1).map(() => ""), digits(sum)];
-    const list = table(more ? "The largest terms by size" : "All terms by size", ["term", ...heads.map((head) => make("span", {}, ...formula(head)))], [...body, total]);
+    const list = table(more ? "The largest terms" : "All terms", ["term", ...heads.map((head) => make("span", {}, ...formula(head)))], [...body, total]);
     return [make("div", { class: "ig-terms", tabindex: more ? null : "0", role: "group", "aria-label": "Terms" }, list), ...(more ? [button(`${more} more`, () => show(1e9))] : [])];
   };
   const show = async (most = FIRST) => {
-    const found = await ask("unfold", { open: path.at(-1).open, most, ...given() });
+    const step = path.at(-1);
+    const found = await ask("unfold", { open: step.open, most, ...given() });
+    if (step !== path.at(-1)) return; // another press was faster
     if (found.missing) return to(path.length - 1);
     if (found.broken) {
       box.replaceChildren(make("p", { id: "ig-unfolded" }, found.broken), button("Close", () => to(0)));
-      return box.open || box.showModal();
+      if (!box.open) box.showModal();
+      return;
     }
-    const step = Object.assign(path.at(-1), found);
+    Object.assign(step, found);
     const heading = make("h3", { id: "ig-unfolded", tabindex: "-1" }, `${found.name[0].toUpperCase()}${found.name.slice(1)}: ${digits(found.value)}`);
     const steps = path.slice(0, -1).map(({ name, value }, i) => make("li", {}, button(`${name} ${digits(value)}`, () => to(i + 1))));
-    const trail = make("ol", { class: "ig-path", "aria-label": "The way here" }, ...steps);
+    const trail = make("ol", { class: "ig-path", "aria-label": "Path" }, ...steps);
     const { equation, page, line, file, says, taken } = found;
     box.replaceChildren(
       make("div", { class: "ig-row" }, ...(path.length > 1 ? [button("Back", () => to(path.length - 1))] : []), button("Close", () => to(0)), trail),
