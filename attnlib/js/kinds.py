@@ -19,8 +19,8 @@ class Kind(NamedTuple):
     says: str
 
 
-def _kind(name: str, equation: str, where: str, file: str, line: str, says: str) -> Kind:
-    number, page, label, *_ = f"{where}  ".split(" ")
+def _kind(name: str, equation: str, source: str, file: str, line: str, says: str) -> Kind:
+    number, page, label, *_ = f"{source}  ".split(" ")
     return Kind(name, equation, number, page, label, file, line, says)
 
 
@@ -28,8 +28,8 @@ def _learned(name: str) -> Kind:
     return Kind(name, "", "", "", "", "", "", "A learned parameter, stored as it is.")
 
 
-def _projection(letter: str, source: str, name: str, says: str) -> Kind:
-    line = f"{letter}, _ = linear({source}, parameters.W_{letter}, parameters.b_{letter})"
+def _projection(letter: str, read: str, name: str, says: str) -> Kind:
+    line = f"{letter}, _ = linear({read}, parameters.W_{letter}, parameters.b_{letter})"
     return _kind(name, "y_i = Σ_j z_j W_ij + b_i", PROJECTIONS, "reference/projections.py", line, says)
 
 
