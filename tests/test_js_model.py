@@ -440,5 +440,5 @@ def test_marks_are_the_same_in_both_languages(tmp_path):
 
 def test_the_script_of_the_page_is_small_and_needs_nothing():
     script, _, style = page_script().rpartition("document.head.append")
-    assert len(script.encode()) <= LARGEST and len(style.encode()) < 7_500
+    assert len(script.encode()) <= LARGEST and len(style.encode()) < 6_500
     assert not re.search(r"^\s*import\b|\bimport\(|https?://(?!www\.w3\.org/2000/svg)", script, re.M)
