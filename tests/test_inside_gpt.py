@@ -7,10 +7,13 @@ import pytest
 import test_explorable_pages as explorables
 import test_pages as pages
 import torch
+from inside_torch import Inside
 from test_js_model import rates_in_python
 from waits import until
 
 from attnlib.exercises.engine.registry import exercises
+from attnlib.js.breaks import BREAKS
+from attnlib.js.kinds import KINDS
 from attnlib.models.course import END, course_model, course_tokenizer
 
 pytestmark = pytest.mark.browser
@@ -285,6 +288,210 @@ def test_each_picture_is_also_a_table_with_a_name(browser, origin):
         assert label == f"{surprise[2][1]}, {surprise[2][3]} bits"
         buttons = page.locator(".ig button").all()
         assert all((one.get_attribute("aria-label") or one.text_content()).strip() for one in buttons)
+        page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")  # the page's own bar may lie on a number
+        assert faults(page) == [] and opened.faults == []
+
+
+# ---- Every number unfolds --------------------------------------------------------------------------------------------
+
+# From the surprise of the next token down to one parameter, by the kinds of `attnlib.js.kinds`.
+DOWN = ["bits", "p", "z", "Z", "X", "X.1", "attended", "O", "P", "S", "Q", "W"]
+FITS = """() => { const box = document.querySelector('.ig-unfold'), r = box.getBoundingClientRect();
+  return [box.scrollHeight <= box.clientHeight + 1, r.top >= -1, r.bottom <= innerHeight + 1,
+          r.right <= innerWidth + 1]; }"""
+
+
+def number(text: str) -> float:
+    """A number as the page writes it, such as −1.25 × 10⁻⁵."""
+    digits, _, power = text.replace("−", "-").replace("⁻", "-").partition(" × 10")
+    return float(digits) * 10 ** int(power.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")) or 0)
+
+
+def unfolded(page, kind: str) -> float:
+    """Waits until a number of this kind is open, and returns it."""
+    name = KINDS[kind.split(".")[0]].name
+    until(
+        page,
+        f"a {name} is open",
+        "(name) => document.activeElement.textContent.startsWith(name)",
+        name.capitalize()[:1] + name[1:] + ":",
+    )
+    return number(page.locator(".ig-unfold h3").text_content().split(": ")[1])
+
+
+def links_of(page) -> list[str]:
+    return page.locator(".ig-unfold .ig-equation a").evaluate_all(
+        "links => links.map(a => a.getAttribute('href'))"
+    )
+
+
+def test_a_probability_unfolds_to_one_product_and_back_by_keyboard(browser, origin):
+    with pages.Opened(browser, address(origin)) as opened:
+        page = opened.page
+        load(page)
+        first = page.locator(".ig-columns [data-open^='bits.']")
+        first.focus()
+        values = []
+        for kind in DOWN:
+            pressed = page.evaluate("document.activeElement.textContent")
+            page.keyboard.press("Enter")
+            values.append(unfolded(page, kind))
+            if kind != "bits":
+                assert values[-1] == number(pressed)
+            for link in links_of(page):
+                target, _, label = link.removeprefix("../").partition("#")
+                assert f'id="{label}"' in (pages.SITE / "book" / target).read_text("utf8") or not label
+            if kind == "S":
+                rows = [[number(x) for x in row[1:]] for row in rows_of(page.locator(".ig-terms table"))[:-1]]
+                assert all(q * k == pytest.approx(product, rel=2e-3) for q, k, product in rows)
+                total = number(page.locator(".ig-terms tbody tr:last-child td").last.text_content())
+                assert total / 8 == pytest.approx(values[-1], rel=1e-3)
+                more = page.get_by_role("button", name="58 more")
+                more.focus()
+                page.keyboard.press("Enter")
+                until(
+                    page,
+                    "all products are there",
+                    "() => document.querySelectorAll('.ig-terms tbody tr').length === 65",
+                )
+                rows = rows_of(page.locator(".ig-terms table"))[:-1]
+                assert sum(number(row[3]) for row in rows) == pytest.approx(total, abs=0.02)
+                assert faults(page) == []
+                pages.in_dark(page)
+                assert faults(page) == []
+            if kind != DOWN[-1]:
+                page.locator(f".ig-unfold [data-open^='{DOWN[len(values)]}.']").first.focus()
+        n, r = (number(one.split(" = ")[1]) for one in page.locator(".ig-given span").all_text_contents())
+        assert n == int(n) and n * r == pytest.approx(values[-1], rel=2e-3)
+        for kind, value in zip(DOWN[-2::-1], values[-2::-1], strict=True):
+            page.get_by_role("button", name="Back", exact=True).focus()
+            page.keyboard.press("Enter")
+            assert unfolded(page, kind) == value
+        assert page.get_by_role("button", name="Back", exact=True).count() == 0
+        page.keyboard.press("Escape")
+        until(page, "it is closed", "() => !document.querySelector('.ig-unfold').open")
+        assert first.evaluate("one => one === document.activeElement") and "open" not in page.evaluate(
+            "location.hash"
+        )
+        assert opened.faults == []
+
+
+def test_on_a_phone_each_number_fits_one_screen_and_has_an_address(browser, origin):
+    with pages.Opened(browser, address(origin) + "#gpt?open=S.2.1.41.37", 390) as opened:
+        page = opened.page
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.locator(".ig-ask button").tap()
+        assert unfolded(page, "S") and page.evaluate(FITS) == [True] * 4
+        page.get_by_role("button", name="Close").tap()
+        page.locator(".ig-columns [data-open^='bits.']").tap()
+        for kind, then in zip(DOWN, [*DOWN[1:], ""], strict=True):
+            unfolded(page, kind)
+            assert page.evaluate(FITS) == [True] * 4, kind
+            assert page.evaluate(LOW, [".ig-unfold button", SMALLEST]) == [] and pages.overflow(page) == []
+            assert f"open={kind.split('.')[0]}." in page.evaluate("location.hash")
+            if then:
+                page.locator(f".ig-unfold [data-open^='{then}.']").first.tap()
+        page.locator(".ig-path button").nth(3).tap()
+        unfolded(page, DOWN[3])
+        page.get_by_role("button", name="Close").tap()
+        page.get_by_role("button", name="head 2.1", exact=True).tap()
+        says(page, "Without 2.1 it costs")
+        page.locator("summary", has_text="The weights as a table").tap()
+        page.locator("[data-open^='P.2.1.']").first.tap()
+        unfolded(page, "P")
+        assert opened.faults == []
+
+
+def test_what_moved_a_surprise_is_shown_beside_leave_one_out(browser, origin):
+    by = course_tokenizer()
+    space = by.encode(" ")[0]
+    with pages.Opened(browser, address(origin)) as opened:
+        page = opened.page
+        load(page)
+        tokens = by.encode(END) + by.encode_ordinary(page.locator("textarea").input_value())
+        t, bracket = len(tokens) - 1, by.encode(")")[0]
+        inside = Inside(tokens)
+        inside.backward(t, bracket)
+        page.get_by_role("button", name="Compare the tokens").click()
+        page.get_by_role("button", name="Stop").click()
+        page.locator(".ig section", has_text="Stopped.").wait_for()
+        page.get_by_role("button", name="Compare the tokens").click()
+        page.locator(".ig [role=status]", has_text="Rank correlation").wait_for()
+        rows = rows_of(page.get_by_role("table", name="What moved the surprise of “)”"))
+        X = inside.kept["stream", 0]
+        lengths = (X * X.grad).norm(dim=-1).tolist()
+        whole = -math.log2(inside.kept["p", 4][t, bracket].item())
+        more = {}
+        for j, _, length, bits in rows:
+            changed = [*tokens[: int(j)], space, *tokens[int(j) + 1 :]]
+            more[int(j)] = -math.log2(Inside(changed).kept["p", 4][t, bracket].item()) - whole
+            assert number(length) == pytest.approx(lengths[int(j)], rel=2e-3)
+            assert number(bits) == pytest.approx(more[int(j)], rel=2e-3, abs=2e-4)
+        # What the page says of it: the bracket is third and first, a line break second and of no effect.
+        second = sorted(lengths, reverse=True)[1]
+        assert "\n" in by.decode([tokens[lengths.index(second)]]) and abs(more[lengths.index(second)]) < 0.05
+        assert by.decode([tokens[max(more, key=more.get)]]) == "(" and lengths[40] == sorted(lengths)[-3]
+        for open_, at in {"S.2.1.41.40": ["S", 2, 1, 41, 40], "W.0.W_Q.3.4": ["W", 0, "W_Q", 3, 4]}.items():
+            page.goto(address(origin) + f"#gpt?open={open_}")
+            page.reload()
+            load(page)
+            until(
+                page,
+                "the gradient is there",
+                "() => /: .*\\d/.test(document.querySelector('.ig-change').textContent)",
+            )
+            shown = page.locator(".ig-change").text_content()
+            assert shown.startswith("Gradient of the surprise of “)”: ")
+            assert number(shown.split(": ")[1]) == pytest.approx(inside.gradient(*at), rel=2e-3)
+        assert opened.faults == []
+
+
+# ---- Broken on purpose -----------------------------------------------------------------------------------------------
+
+
+def test_a_prediction_breaks_the_model_and_every_break_has_an_address(browser, origin):
+    with pages.Opened(browser, address(origin), 390) as opened:
+        page = opened.page
+        load(page)
+        whole = said(page)
+        section = page.locator(".ig section", has=page.get_by_role("heading", name="Break it"))
+        for name, one in BREAKS.items():
+            section.get_by_label("The model").select_option(name)
+            section.get_by_role("button", name="over 1").click()
+            says(page, f"With {one.name} it costs")
+            lesson = section.get_by_role("status").text_content()
+            assert lesson.startswith("You predicted over 1. The surprise rises by ") and one.lesson in lesson
+            before, after = (float(x) for x in re.findall(r"(?:, |costs )(\d+\.\d\d)", said(page)))
+            assert number(re.search(r"rises by (\S+)", lesson)[1]) == pytest.approx(after - before, abs=0.011)
+            target, _, label = section.locator("a").get_attribute("href").removeprefix("../").partition("#")
+            assert f'id="{label}"' in (pages.SITE / "book" / target).read_text("utf8") or not label
+            assert f"off={name}%3Abreak" in page.evaluate("location.hash") and pages.overflow(page) == []
+        assert "whole model" in page.locator(".ig-bars").text_content()
+        page.locator(".ig-columns [data-open^='bits.']").click()
+        page.get_by_text("Mend the model first").wait_for()
+        assert faults(page) == []
+        page.get_by_role("button", name="Close").click()
+        page.get_by_role("button", name="Write 20 tokens").click()
+        page.get_by_text("The changed model writes:").wait_for()
+        page.get_by_role("button", name="head 2.1", exact=True).click()  # a part out mends the rest
+        says(page, "Without 2.1 it costs")
+        section.get_by_role("button", name="under 0.1").click()
+        says(page, f"With {one.name} it costs")
+        page.get_by_role("button", name="Start again").click()
+        until(
+            page,
+            "it is whole again",
+            "(whole) => document.querySelector('.ig-said').textContent === whole",
+            whole,
+        )
+        assert section.get_by_role("status").text_content() == ""
+        page.goto(address(origin) + "#gpt?off=mask%3Abreak")
+        page.reload()
+        load(page)
+        says(page, "With no mask it costs")
+        assert section.get_by_label("The model").input_value() == "mask"
+        assert page.evaluate(LOW, [CONTROLS, SMALLEST]) == [] and faults(page) == []
+        pages.in_dark(page)
         assert faults(page) == [] and opened.faults == []
 
 

@@ -29,12 +29,16 @@ const arrayOf = ({ shape: [rows, width], at, scales }, bytes) => {
 const rowOf = ({ W, scale }, i, d) => Float64Array.from(W.subarray(i * d, (i + 1) * d), (w) => w * scale[i]);
 
 /* One text that is being read: its tokens, the kept keys and values, the weights, and the stream before and after each
-   block. `out[l]` says what is taken out of block l: `{heads: [vector or nothing, ...], network: vector or nothing}`. */
-export const newRun = ({ config }, out = []) => {
+   block. `out[l]` says what is taken out of block l: `{heads: [vector or nothing, ...], network: vector or nothing}`. A `whole` run keeps all that it computes, in 64 bits; it has to be read at once, and so has one that is `broken` by the lack of a
+   mask. */
+export const newRun = ({ config }, out = [], whole = false, broken = "") => {
   const { n_layers, n_heads, d_model, context } = config;
-  const floats = (n) => new Float32Array(n);
-  const kept = () => ({ heads: n_heads, context, K: floats(context * d_model), V: floats(context * d_model), P: floats(n_heads * context * context) });
+  const floats = (n) => (whole ? new Float64Array(n) : new Float32Array(n));
+  const S = () => (whole ? { S: floats(n_heads * context * context) } : {});
+  const kept = () => ({ heads: n_heads, context, K: floats(context * d_model), V: floats(context * d_model), P: floats(n_heads * context * context), ...S() });
   return {
+    whole,
+    broken,
     tokens: [],
     out: Array.from({ length: n_layers }, (_, l) => out[l] ?? { heads: [], network: null }),
     kept: Array.from({ length: n_layers }, kept),
@@ -51,8 +55,9 @@ export const read = (model, run, tokens) => {
   if (!n) return;
   if (first + n > context) throw new Error(`The model reads at most ${context} tokens; these would be ${first + n}.`);
   const work = workspace(model, n);
+  Object.assign(work, { whole: run.whole, broken: run.broken });
   tokens.forEach((token, t) => {
-    const [what, where] = [rowOf(model.embed, token, d), rowOf(model.places, first + t, d)];
+    const [what, where] = [rowOf(model.embed, token, d), rowOf(model.places, Math.min(context - 1, first + t + (run.broken === "late")), d)];
     work.X.set(what.map((x, i) => x + where[i]), t * d);
   });
   run.stream[0].set(work.X, first * d);
@@ -67,7 +72,9 @@ const through = (model, run, n, first, from, work) => {
     block(model.blocks[l], work.X, n, first, run.kept[l], run.out[l], work);
     run.stream[l + 1].set(work.X, first * d);
   }
-  layerNorm(work.X, model.norm, n, work.Z);
+  if (run.broken === "last") work.Z.set(work.X);
+  else normed(work.X, model.norm, n, work.Z, run.broken);
+  remember(work, run, { Z: work.Z });
   linear(model.embed, work.Z, n, run.scores.subarray(first * vocab));
 };
 
@@ -96,14 +103,22 @@ export const crop = (run, n) => {
   run.tokens.length = Math.min(n, run.tokens.length);
 };
 
+/* Reads these tokens and no others; what a run has in common with what it has read is kept. */
+export const follow = (model, run, tokens) => {
+  let same = 0;
+  while (run.broken !== "mask" && same < run.tokens.length && same < tokens.length && run.tokens[same] === tokens[same]) same++;
+  crop(run, same);
+  read(model, run, tokens.slice(same));
+};
+
 /* The scores after position t. */
 export const scoresAt = ({ config: { vocab } }, run, t) => run.scores.subarray(t * vocab, (t + 1) * vocab);
 
 /* The weights of head h of block l at position t, one for each position that it reads. */
-export const weightsAt = ({ kept }, [l, h], t) => {
+export const weightsAt = ({ kept, broken, tokens }, [l, h], t) => {
   const { P, context } = kept[l];
   const row = (h * context + t) * context;
-  return P.subarray(row, row + t + 1);
+  return P.subarray(row, row + (broken === "mask" ? tokens.length : t + 1));
 };
 
 /* All heads, as [block, head]. */
@@ -113,7 +128,9 @@ export const allHeads = ({ config }) => [...Array(config.n_layers * config.n_hea
 export const lens = (model, run, k, t) => {
   const d = model.config.d_model;
   const [Z, S] = [new Float64Array(d), new Float64Array(model.config.vocab)];
-  layerNorm(run.stream[k].subarray(t * d, (t + 1) * d), model.norm, 1, Z);
+  const X = run.stream[k].subarray(t * d, (t + 1) * d);
+  if (run.broken === "last") Z.set(X);
+  else normed(X, model.norm, 1, Z, run.broken);
   linear(model.embed, Z, 1, S);
   return S;
 };

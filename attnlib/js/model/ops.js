@@ -66,7 +66,8 @@ const onePosition = ({ W, scale, b }, X, t, Y) => {
 };
 
 /* Each vector minus its mean, divided by its standard deviation, times gain plus shift. */
-export const layerNorm = (X, { gain, shift }, n, Y, eps = 1e-5) => {
+const EPS = 1e-5;
+export const layerNorm = (X, { gain, shift }, n, Y, eps = EPS) => {
   const d = gain.length;
   for (let t = 0; t < n; t++) {
     const x = t * d;

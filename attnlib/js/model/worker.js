@@ -3,15 +3,15 @@
 const held = {}; // the model, its tokenizer, the mean outputs, the two runs: the whole model and the changed one
 
 const asked = {
-  load: ({ config, tokenizer, means, heldOut, tensors, bytes }) => {
+  load: ({ config, tokenizer, means, heldOut, kinds, breaks, tensors, bytes }) => {
     held.gpt = newGPT(config, tensors, bytes);
     held.tokenizer = newTokenizer(tokenizer);
-    Object.assign(held, { means, heldOut });
+    Object.assign(held, { means, heldOut, kinds, breaks });
     held.runs = { whole: newRun(held.gpt), changed: null };
     return {};
   },
 
-  vocabulary: () => ({ pieces: pieces([...Array(held.gpt.config.vocab).keys()]) }),
+  vocabulary: () => ({ pieces: pieces([...Array(held.gpt.config.vocab).keys()]), breaks: held.breaks }),
 
   join: ({ tokens }) => ({ text: held.tokenizer.decode(tokens) }),
 
@@ -27,7 +27,7 @@ const asked = {
   read: ({ tokens, off }) => {
     setOff(off);
     const runs = runsOf(off);
-    runs.forEach((run) => follow(run, tokens));
+    runs.forEach((run) => follow(held.gpt, run, tokens));
     const of = Object.entries(marks(tokens, pieces(tokens)));
     const shares = allHeads(held.gpt).map((head) => Object.fromEntries(of.map(([kind, js]) => [kind, share((t) => weightsAt(runs.at(-1), head, t), js)])));
     return { bits: runs.map((run) => surprise(held.gpt, run)), shares };
@@ -38,6 +38,31 @@ const asked = {
     const runs = runsOf(off);
     const weights = allHeads(held.gpt).map((head) => weightsAt(runs.at(-1), head, t).slice());
     return { scores: runs.map((run) => scoresAt(held.gpt, run, t).slice()), lens: likeliestInLens(runs.at(-1), t), weights };
+  },
+
+  /* One number of the run that is drawn, with its inputs. */
+  unfold: ({ open, most, ...given }) => {
+    if (brokenBy(given.off)) return { broken: "Mend the model first: its equations do not hold now." };
+    const s = unfoldable(given);
+    const address = addressOf(s, open);
+    return address ? { ...held.kinds[address[0]], ...unfold(s, address, most) } : { missing: true };
+  },
+
+  gradient: ({ open, target, ...given }) => {
+    const s = unfoldable(given);
+    return { gradient: gradientOf(s, gradients(s, target), addressOf(s, open)) };
+  },
+
+  /* What moved the surprise of a token: by the gradient, and with a space where token j was. */
+  moved: ({ target, ...given }) => {
+    const s = unfoldable(given);
+    return { lengths: moved(s, gradients(s, target)) };
+  },
+
+  leaveOut: ({ j, target, ...given }) => {
+    const s = unfoldable(given);
+    s.other ??= newRun(s.model, s.run.out);
+    return { bits: leaveOut(s, gradients(s, target), s.other, j, held.tokenizer.encodeOrdinary(" ")[0]) };
   },
 
   map: ({ head, off }) => {
@@ -51,7 +76,7 @@ const asked = {
     if (run.tokens.length >= held.gpt.config.context) return { full: true };
     const S = scoresAt(held.gpt, run, run.tokens.length - 1);
     const token = settings.temperature > 0 ? draw(probabilities(S, settings), u) : greedy(S);
-    read(held.gpt, run, [token]);
+    follow(held.gpt, run, [...run.tokens, token]);
     return { token, piece: pieces([token])[0] };
   },
 
@@ -79,6 +104,23 @@ const asked = {
 /* The whole model's run and, if something is off, the changed one, which is then the one that is drawn. */
 const runsOf = (off) => (off.length ? [held.runs.whole, held.runs.changed] : [held.runs.whole]);
 
+/* The run that is drawn, read once more with everything kept that it computes; and the gradients of one surprise in it. */
+const unfoldable = ({ tokens, off, settings }) => {
+  const key = JSON.stringify([tokens, off]);
+  if (held.unfolded !== key) {
+    const run = newRun(held.gpt, outOf(off), true);
+    read(held.gpt, run, tokens);
+    held.state = newState(held.gpt, run, settings, (token) => pieces([token])[0]);
+    held.unfolded = key;
+  }
+  return Object.assign(held.state, { settings });
+};
+
+const gradients = (s, target) => {
+  if (String(target) !== s.target) Object.assign(s, { target: String(target), G: surpriseBackward(s.model, s.run, ...target) });
+  return s.G;
+};
+
 const pieces = (tokens) => tokens.map((token) => held.tokenizer.decode([token]));
 
 /* What is off, as ["1.3", "2.network", "0.attention"] with how: the vectors that stand in the parts' places. */
@@ -86,8 +128,10 @@ const setOff = (off) => {
   const key = JSON.stringify(off);
   if (key === held.off) return;
   held.off = key;
-  held.runs.changed = off.length ? newRun(held.gpt, outOf(off)) : null;
+  held.runs.changed = off.length ? newRun(held.gpt, outOf(off), false, brokenBy(off)) : null;
 };
+
+const brokenBy = (off) => off.find(([, how]) => how === "break")?.[0];
 
 const outOf = (off) => {
   const { n_heads } = held.gpt.config;
@@ -99,18 +143,11 @@ const outOf = (off) => {
   });
 };
 
-const follow = (run, tokens) => {
-  let same = 0;
-  while (same < run.tokens.length && same < tokens.length && run.tokens[same] === tokens[same]) same++;
-  crop(run, same);
-  read(held.gpt, run, tokens.slice(same));
-};
-
 /* After each block the three likeliest tokens, and the probability of each. */
 const likeliestInLens = (run, t) =>
   run.stream.map((_, k) => {
     const P = probabilities(lens(held.gpt, run, k, t));
-    return order(P).slice(0, 3).map((token) => [pieces([token])[0], P[token]]);
+    return order(P).slice(0, 3).map((token) => [pieces([token])[0], P[token], token]);
   });
 
 onmessage = ({ data: { id, ask, ...given } }) => {

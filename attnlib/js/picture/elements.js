@@ -35,9 +35,12 @@ const table = (caption, heads, rows) => {
   const row = (cells, tag) => make("tr", {}, ...cells.map((cell, i) => make(i ? tag : "th", { scope: i && tag === "td" ? null : tag === "td" ? "row" : "col" }, cell)));
   return make("table", {}, make("caption", {}, caption), make("thead", {}, row(heads, "th")), make("tbody", {}, ...rows.map((cells) => row(cells, "td"))));
 };
+/* A link to an equation of the book, or to a page of it. */
+const linkTo = ({ number, page, label }) => make("a", { href: `../${page}.html${label && `#${label}`}` }, label ? `(${number})` : `page ${number}`);
+const small = (...words) => make("p", { class: "ig-small" }, ...words);
 const fold = (summary, ...children) => make("details", {}, make("summary", {}, summary), ...children);
 /* A token as it can be seen: line ends and spaces have signs. */
-const seen = (piece) => piece.replace(/\n/g, "↵").replace(/\t/g, "⇥").replace(/^ +| +$/g, (spaces) => "·".repeat(spaces.length)).replace(/[\x00-\x1f\x7f]/g, "�") || "·";
+const { seen } = insideGPT.model;
 const most = (xs) => xs.indexOf(Math.max(...xs));
 const percent = (p) => `${(100 * p).toFixed(p < 0.0995 ? 1 : 0)}\u00a0%`;
 const afterBlock = (k) => (k ? `after\u00a0block\u00a0${k - 1}` : "before\u00a0block\u00a00");

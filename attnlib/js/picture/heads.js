@@ -8,8 +8,8 @@ const showHeads = (box, shares, state, chosen) => {
   }));
 };
 
-const showWeights = (box, weights, pieces) => {
-  const rows = strongest(weights, 10).map(([j, p]) => [String(j), j ? seen(pieces[j]) : "start", percent(p)]);
+const showWeights = (box, weights, pieces, of) => {
+  const rows = strongest(weights, 10).map(([j, p]) => [String(j), j ? seen(pieces[j]) : "start", opens(percent(p), `P.${of}.${j}`)]);
   box.replaceChildren(table("Where it attends, the ten largest weights", ["position", "token", "weight"], rows));
 };
 
@@ -29,7 +29,7 @@ const showMap = (box, { n, rows }, pieces, choose) => {
 };
 
 /* What the model would say if it were read after each block. */
-const showLens = (box, lens) => {
-  const rows = lens.map((three, k) => [afterBlock(k), ...three.map(([piece, p]) => `${seen(piece)} ${percent(p)}`)]);
+const showLens = (box, lens, t) => {
+  const rows = lens.map((three, k) => [afterBlock(k), ...three.map(([piece, p, token]) => make("span", {}, `${seen(piece)} `, opens(percent(p), `p.${k}.${t}.${token}`)))]);
   box.replaceChildren(table("Read early: the three likeliest tokens", ["read", "first", "second", "third"], rows));
 };

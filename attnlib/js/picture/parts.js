@@ -1,13 +1,14 @@
 /* What can be taken out: four heads, the attention and the network of each block; by its mean or by zeros. */
 const partSwitches = (state, changed) => {
-  const how = choice("What stands in its place", [["mean", "its mean"], ["zero", "zeros"]], state.off[0]?.[1] ?? "mean", (value) => {
-    state.off = state.off.map(([part]) => [part, value]);
+  const how = choice("What stands in its place", [["mean", "its mean"], ["zero", "zeros"]], isBroken(state) ? "mean" : state.off[0]?.[1] ?? "mean", (value) => {
+    if (!isBroken(state)) state.off = state.off.map(([part]) => [part, value]);
     changed();
   });
   const names = [0, 1, 2, 3].flatMap((l) => [0, 1, 2, 3, "attention", "network"].map((part) => `${l}.${part}`));
   const switches = names.map((name) => {
     const [l, part] = name.split(".");
     return button(/\d/.test(part) ? name : part, () => {
+      if (isBroken(state)) state.off = [];
       const there = state.off.some(([one]) => one === name);
       state.off = there ? state.off.filter(([one]) => one !== name) : [...state.off, [name, how.value()]];
       changed();

@@ -31,7 +31,8 @@ const livePicture = async (root, ask) => {
   const state = { ...START, text: EXAMPLES[0][0], ...fromAddress(location.hash) };
   const { model } = insideGPT;
   let view = { tokens: [], pieces: [], bits: [[]], shares: [], at: null, vocabulary: [] };
-  view.vocabulary = (await ask("vocabulary")).pieces;
+  const { pieces: vocabulary, breaks } = await ask("vocabulary");
+  view.vocabulary = vocabulary;
   let version = 0;
   let writing = false;
 
@@ -66,9 +67,15 @@ const livePicture = async (root, ask) => {
     setting("seed", "Seed", [0, 99, 1], String),
   ];
   const parts = partSwitches(state, () => update());
+  const broken = breaking(state, () => update(), breaks);
   const input = make("input", { type: "file", accept: ".py,text/*" });
   const take = ({ files }) => files[0] && readFile(file, ask, files[0]);
   input.addEventListener("change", () => take(input));
+  /* What the worker has to know to open a number: the text, what is off, and the token whose surprise has the gradients. */
+  const given = () => {
+    const [t, { tokens, pieces, vocabulary, shown }] = [place(), view];
+    return { tokens, pieces, off: state.off, settings: settingsOf(state), target: [t, shown.target], what: `“${seen(vocabulary[shown.target])}”` };
+  };
   const section = (title, ...children) => make("section", {}, make("h3", {}, title), ...children);
   root.append(
     make("div", { class: "ig", role: "group", "aria-label": "The course's model, in this page" },
@@ -77,7 +84,9 @@ const livePicture = async (root, ask) => {
         section("What comes next", bars, ...sliders.map(([, s]) => s.element)),
         section("Where it attends", kind.element, heads, fold("The weights as a table", weights), asMap),
         section("Read early: the logit lens", lens),
-        section("Take a part out", parts.element, other)),
+        section("Take a part out", parts.element, other),
+        section("Break it", broken.element)),
+      section("Which tokens moved the surprise", comparing(ask, given)),
       section("Measure over held-out code", measuring(ask, parts.how)),
       section("A file of your own", make("label", {}, "A Python file (or drop it here): ", input), file)),
   );
@@ -92,7 +101,7 @@ const livePicture = async (root, ask) => {
   const drawBars = () => {
     const t = place();
     const u = model.uniform(state.seed, t);
-    view.shown = showBars(bars, view.at.scores, state, (token) => view.vocabulary[token], u, view.tokens[t + 1]);
+    view.shown = showBars(bars, view.at.scores, state, (token) => view.vocabulary[token], u, view.tokens[t + 1], t);
     remember();
   };
   const drawHeads = () => {
@@ -108,7 +117,7 @@ const livePicture = async (root, ask) => {
     const head = state.head.split(".").map(Number);
     const row = view.at.weights[4 * head[0] + head[1]];
     strip.connect(row);
-    showWeights(weights, row, view.pieces);
+    showWeights(weights, row, view.pieces, `${state.head}.${place()}`);
     if (asMap.open) showMap(map, await ask("map", { head, off: state.off }), view.pieces, choose);
   };
   asMap.addEventListener("toggle", () => asMap.open && drawWeights());
@@ -118,8 +127,9 @@ const livePicture = async (root, ask) => {
     const t = place();
     const bytes = new TextEncoder().encode(view.pieces.slice(1).join("")).length;
     const rates = view.bits.map((bits) => (bytes ? (sum(bits) / bytes).toFixed(2) : "0"));
-    const off = state.off.length ? ` Without ${state.off.map(([name]) => name).join(", ")} it costs ${rates[1]}.` : "";
+    const off = state.off.length ? ` ${isBroken(state) ? `With ${breaks[state.off[0][0]].name}` : `Without ${state.off.map(([name]) => name).join(", ")}`} it costs ${rates[1]}.` : "";
     const best = view.shown.top[0];
+    broken.show((sum(view.bits.at(-1)) - sum(view.bits[0])) / (bytes || 1));
     said.textContent = `${note}${view.tokens.length - 1} tokens, ${rates[0]} bits a byte.${off} After “${t ? seen(view.pieces[t]) : "the start"}” the likeliest is “${seen(view.vocabulary[best])}” (${percent(view.shown.P[best])}).`;
   };
   const look = async (note) => {
@@ -129,7 +139,7 @@ const livePicture = async (root, ask) => {
     view.at = at;
     strip.select(place());
     drawBars();
-    showLens(lens, at.lens);
+    showLens(lens, at.lens, place());
     await drawWeights();
     tell(note);
   };
@@ -196,10 +206,15 @@ const livePicture = async (root, ask) => {
     state.text = area.value = text;
     area.scrollTop = area.scrollHeight;
     await update();
-    if (off.length) other.replaceChildren(make("p", {}, "With the part out it writes:"), make("pre", { tabindex: "0" }, changed.join("")));
+    if (off.length) other.replaceChildren(make("p", {}, "The changed model writes:"), make("pre", { tabindex: "0" }, changed.join("")));
   };
+  const open = unfolder(root, ask, given, (number) => {
+    state.open = number;
+    remember();
+  });
   addEventListener("resize", () => view.at && drawWeights());
   await typed(state.text);
+  if (state.open) await open(state.open);
 };
 
 for (const root of document.querySelectorAll(".inside-gpt")) mountPicture(root);

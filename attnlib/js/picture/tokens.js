@@ -59,9 +59,9 @@ const tokenStrip = (choose) => {
 };
 
 /* The surprise of each token as a table; where a part is out, beside the whole model's. */
-const showBits = (box, { pieces, bits }) => {
-  const rows = pieces.slice(1).map((piece, t) => [String(t + 1), seen(piece), ...bits.map((run) => run[t].toFixed(1))]);
-  box.replaceChildren(table("Surprise of each token", ["position", "token", "bits", "without the part"].slice(0, 2 + bits.length), rows));
+const showBits = (box, { tokens, pieces, bits }) => {
+  const rows = pieces.slice(1).map((piece, t) => [String(t + 1), seen(piece), ...bits.map((run, i) => (i + 1 < bits.length ? run[t].toFixed(1) : opens(run[t].toFixed(1), `bits.${t}.${tokens[t + 1]}`)))]);
+  box.replaceChildren(table("Surprise of each token", ["position", "token", "bits", "changed"].slice(0, 2 + bits.length), rows));
 };
 
 /* The positions with the most weight, [position, weight], from the largest down. */
