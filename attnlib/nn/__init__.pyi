@@ -53,6 +53,12 @@ from attnlib.nn.heads import (
     merge_heads as merge_heads,
     split_heads as split_heads,
 )
+from attnlib.nn.hierarchical import (
+    coarse_to_fine_attention as coarse_to_fine_attention,
+    pool_chunks as pool_chunks,
+    score_bounds as score_bounds,
+    two_level_attention as two_level_attention,
+)
 from attnlib.nn.indexer import (
     LightningIndexer as LightningIndexer,
     index_loss as index_loss,

@@ -169,6 +169,21 @@ from attnlib.reference.heads import (
     merge_heads as merge_heads,
     split_heads as split_heads,
 )
+from attnlib.reference.hierarchical import (
+    coarse_to_fine_attention as coarse_to_fine_attention,
+    coarse_to_fine_attention_backward as coarse_to_fine_attention_backward,
+    far_chunks as far_chunks,
+    level_edges as level_edges,
+    near_tokens as near_tokens,
+    pool_chunks as pool_chunks,
+    pool_chunks_backward as pool_chunks_backward,
+    PoolCache as PoolCache,
+    score_bounds as score_bounds,
+    two_level_attention as two_level_attention,
+    two_level_attention_backward as two_level_attention_backward,
+    two_level_edges as two_level_edges,
+    TwoLevelCache as TwoLevelCache,
+)
 from attnlib.reference.hippo import (
     DPLR as DPLR,
     hippo_dplr as hippo_dplr,
