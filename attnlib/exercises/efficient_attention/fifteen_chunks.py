@@ -34,7 +34,7 @@ MISTAKES = (
     Mistake("without the root", "At this size there are 16 summaries only, and 262,144 tokens are read.", N / CHOSEN),
     Mistake("divided after the root", "The sum is least where n / C = 16 C: divide before the root is taken.",
         math.sqrt(N) / CHOSEN),
-    Mistake("a chunk too few or too many", "16 chunks are read, C tokens each, whichever they are.",
+    Mistake("not 16 chunks", "16 chunks are read, C tokens each, whichever they are.",
         math.sqrt(N / 15), math.sqrt(N / 17)),
     Mistake("a factor 2", "At the best size the two parts are equal, and none is twice the other.",
         math.sqrt(N / CHOSEN / 2), math.sqrt(2 * N / CHOSEN)),

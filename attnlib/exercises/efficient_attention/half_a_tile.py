@@ -32,7 +32,7 @@ WITHIN = 0.01
 MISTAKES = (
     Mistake("exactly twice", "Nearly. One tile of each row is there because the window begins inside a tile, and "
         "that tile is smaller now.", 2.0),
-    Mistake("the keys of one block, or the scores", "So the keys that one block of queries loads change, and so do the "
+    Mistake("the keys of one block; the scores", "So the keys that one block of queries loads change, and so do the "
         "scores. But there are more blocks now.",
         tiles_in_a_row(W, SMALL) * SMALL / (tiles_in_a_row(W, LARGE) * LARGE)),
     Mistake("the inverse", "The new number divided by the old one.",

@@ -24,7 +24,7 @@ def answer():
 
 WITHIN = 0.5
 MISTAKES = (
-    Mistake("both keep as much, or one state only", "After so many tokens the two models keep the same. (With one "
+    Mistake("both keep as much; one state only", "After so many tokens the two models keep the same. (With one "
         "state in place of three it would be half.)", STATE // A_TOKEN),
     Mistake("the states are half of the layers that they replace", "The full layer is not halved, so the other three "
         "have to save more than half.", 2 * STATE // A_TOKEN),
