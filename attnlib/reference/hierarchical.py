@@ -84,7 +84,7 @@ def two_level_edges(n: Number[int, "1.."], chunk: Number[int, "1.."], near: Numb
 def level_edges(n: Number[int, "1.."], branch: Number[int, "2.."]) -> int:
     """The same with as many levels as there are: `branch` tokens make a chunk, `branch` chunks a larger one, and so on.
 
-    A query attends, at each level, to the earlier pieces of its own larger piece. For n = branch ** L these are
+    A query attends, at each level, to the earlier pieces of its own larger piece. For n = branch^L these are
     n (L (branch - 1) / 2 + 1) edges: n^1.5 for two levels, about 1.5 n^(4/3) for three, n (log2(n) / 2 + 1) for halves.
 
     >>> level_edges(16, 4), level_edges(16, 2), 16 * 17 // 2
